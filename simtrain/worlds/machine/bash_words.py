@@ -7,6 +7,7 @@ from bashkit import ExecResult
 
 from simtrain.worlds.machine.background import APART, BEGIN, MARKED, WAITING
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
+from simtrain.worlds.machine.commands.ping import FUNCTION as PINGING
 from simtrain.worlds.machine.commands.releases import as_typed, without_engine
 from simtrain.worlds.machine.commands.time_words import FUNCTIONS
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
@@ -39,7 +40,7 @@ _ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)| \(max \d+ ba
 # What is put before a script, as `history` would tell it.
 _BEFORE = re.compile(
     rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:{re.escape(FOLLOWING)})?"
-    rf"(?:{re.escape(FORKING)})?(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
+    rf"(?:{re.escape(PINGING)})?(?:{re.escape(FORKING)})?(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
 )
 # Of names that its rules for paths refuse, and of sizes.
 _REFUSED = re.compile(r"unsafe character U\+[0-9A-F]+ in path component '(?:[^']|'(?!\n))*'")

@@ -23,6 +23,8 @@ from simtrain.worlds.machine.children import run_shell, runs_shell
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.following import follows
+from simtrain.worlds.machine.commands.ping import FUNCTION as PINGING
+from simtrain.worlds.machine.commands.ping import pings
 from simtrain.worlds.machine.commands.process_table import SSHD
 from simtrain.worlds.machine.commands.releases import answer, with_answers
 from simtrain.worlds.machine.commands.sleep import STOPPED
@@ -213,6 +215,7 @@ class BashkitShell:
             before, script = before + FUNCTIONS, without_builtin(script)
         before += WAITING if "wait" in script else ""
         before += FOLLOWING if follows(script) else ""
+        before += PINGING if pings(script) else ""
         if not timed and calls_bash(script) and ("&" in script or machine.tree.any_content(may_fork)):
             before += FORKING
         if "EPOCHREALTIME" in script:

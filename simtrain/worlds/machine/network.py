@@ -6,6 +6,7 @@ from simtrain.worlds.machine.invocation import Invocation
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.sites import HttpRequest, HttpResponse, answer
 
+NETWORK = "10.0.0."
 FIRST_ADDRESS = 10
 GATEWAY = "10.0.0.1"
 """The router of the network, from where people log in."""
@@ -44,7 +45,7 @@ def resolved(call: Invocation, host: str) -> str | None:
 
 def address_of(machine: Machine) -> str:
     """Return the address of a machine in the network of its world, 10.0.0.0/24."""
-    return f"10.0.0.{FIRST_ADDRESS + list(machine.peers or {machine.name: machine}).index(machine.name)}"
+    return f"{NETWORK}{FIRST_ADDRESS + list(machine.peers or {machine.name: machine}).index(machine.name)}"
 
 
 def machine_at(call: Invocation, address: str) -> Machine | None:
@@ -52,7 +53,7 @@ def machine_at(call: Invocation, address: str) -> Machine | None:
     if address.startswith("127.") or address == "0.0.0.0":
         return call.machine
     for number, machine in enumerate(call.machine.peers.values(), start=FIRST_ADDRESS):
-        if address == f"10.0.0.{number}":
+        if address == f"{NETWORK}{number}":
             return machine
     return None
 

@@ -4,10 +4,14 @@ layout, with the programs of the machine that tests, where it has them."""
 import re
 import subprocess
 import sys
+from pathlib import Path
 from shutil import which
 
 import pytest
 
+from simtrain.contracts.request import Request
+from simtrain.files.yaml_files import parse_document
+from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState
 from tests.support.machines import bash, run, state_of
 
@@ -133,6 +137,27 @@ def test_a_ping_takes_time_and_one_without_end_is_stopped(state: MachineState) -
     bash(state, "ping -c 5 shelf > /dev/null")
     assert 4 <= state.clock.moment - before <= 6
     assert "124" in bash(state, "timeout 7 ping shelf > log; echo $?; tail -n 1 log")
+
+
+def test_each_packet_comes_in_its_time_at_a_terminal() -> None:
+    found = MachineSource.load(parse_document(WORLD, Path("desk.yaml")))
+    state = found.configured(parse_document(WORLD, Path("desk.yaml")), {"actions": "keystrokes"}, ()).build().open()
+    assert isinstance(state, MachineState)
+
+    def press(keys: str, duration: float) -> str:
+        commands = [{"keystrokes": keys, "duration": duration}]
+        return state.answer(Request(state.world.tools[0], {"commands": commands}, 0, 0)).text
+
+    # A call takes a second more than its keys.
+    assert press("ping shelf\n", 2.5).count("bytes from") == 4
+    assert press("", 2.0).count("bytes from") >= 5
+    stopped = press("C-c", 0.1)
+    assert "statistics" not in stopped and "^C" in stopped
+    shown = press("tty; stty size; ps -o comm=\n", 1.0)
+    assert "/dev/pts/0\n40 160\nbash\nps\n" in shown
+    press("sleep 100\n", 1.0)
+    press("C-z", 0.1)
+    assert "bash\nsleep\nps\n" in press("clear; ps -o comm=\n", 1.0)
 
 
 def test_ports_are_open_where_something_listens(state: MachineState) -> None:

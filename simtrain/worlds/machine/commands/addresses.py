@@ -1,13 +1,9 @@
-"""ip, ifconfig and ping: the network card of the machine, and who answers in its network, 10.0.0.0/24.
-
-The layouts are those of iproute2 6.1, net-tools 2.10 and iputils 20221126.
-"""
+"""ip and ifconfig: the network card of the machine, in 10.0.0.0/24, as iproute2 6.1 and net-tools 2.10 print it."""
 
 from hashlib import sha256
 
-from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.network import GATEWAY, address_of, machine_at, resolved
+from simtrain.worlds.machine.network import GATEWAY, address_of
 
 _LINK = (
     "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN{mode} group default qlen 1000\n"
@@ -28,8 +24,6 @@ _IP_USAGE = (
     "       OPTIONS := { -4 | -br[ief] | -o[neline] }\n"
 )
 _REFUSED, _UNKNOWN = 2, 255
-MOST_PINGS = 3600
-"""Most packets of a ping without a count: an hour of virtual time, before whoever waits for it has stopped it."""
 
 
 def _mac(call: Invocation) -> str:
@@ -105,60 +99,3 @@ def ifconfig(call: Invocation) -> Result:
         ),
     }
     return Result("".join(f"{block}\n" for name, block in text.items() if not names or name in names))
-
-
-def ping(call: Invocation) -> Result:
-    """Send a packet each second to a machine, and print when it answered. Machines of the world do; others do not."""
-    options = parsed(call, "46bc:i:I:nqs:t:vW:w:Q:O", {"count=": "c", "interval=": "i"}, code=2, hint="")
-    if isinstance(options, Result):
-        return options
-    if not options.operands:
-        return Result(stderr="ping: usage error: Destination address required\n", exit_code=1)
-    name = options.operands[-1]
-    try:
-        count = int(options.value("c") or 0) or None
-        interval = float(options.value("i") or 1.0)
-        longest = float(options.value("w") or 0) or None
-    except ValueError:
-        return Result(stderr="ping: invalid argument\n", exit_code=1)
-    address = resolved(call, name)
-    if address is None:
-        return Result(stderr=f"ping: {name}: Name or service not known\n", exit_code=2)
-    answers = address == GATEWAY or machine_at(call, address) is not None
-    own = address.startswith("127.") or address == address_of(call.machine)
-    source = f"{address}" if name == address else f"{name} ({address})"
-    output = f"PING {name} ({address}) 56(84) bytes of data.\n"
-    begun, sent, times = call.moment, 0, list[float]()
-    while sent < (count or MOST_PINGS):
-        if sent:
-            call.sleep(interval)
-            if call.machine.deadline is not None and call.moment >= call.machine.deadline:
-                break
-        if longest is not None and call.moment - begun >= longest:
-            break
-        sent += 1
-        if answers:
-            times.append(
-                (0.02 if own else 0.3)
-                + int(sha256(f"{address} {sent}".encode()).hexdigest()[:2], 16) / (8000 if own else 1000)
-            )
-            if not options.has("q"):
-                output += f"64 bytes from {source}: icmp_seq={sent} ttl=64 time={times[-1]:.3f} ms\n"
-    near = address.startswith("10.0.0.") and not answers
-    if near:
-        # Nobody on the card's own network says that the address is theirs.
-        call.sleep(3.0)
-        for number in range(1, sent + 1) if not options.has("q") else ():
-            output += f"From {address_of(call.machine)} icmp_seq={number} Destination Host Unreachable\n"
-    elif not answers:
-        # The last packet is waited for.
-        call.sleep(10.0)
-    share = f"{f'+{sent} errors, ' if near else ''}{round(100 * (sent - len(times)) / max(1, sent))}% packet loss"
-    took = int((call.moment - begun) * 1000)
-    output += f"\n--- {name} ping statistics ---\n"
-    output += f"{sent} packets transmitted, {len(times)} received, {share}, time {took}ms\n"
-    if times:
-        mean = sum(times) / len(times)
-        spread = (sum((one - mean) ** 2 for one in times) / len(times)) ** 0.5
-        output += f"rtt min/avg/max/mdev = {min(times):.3f}/{mean:.3f}/{max(times):.3f}/{spread:.3f} ms\n"
-    return Result(output, exit_code=0 if times else 1)

@@ -1,4 +1,4 @@
-"""w, who and last: who is logged in, since when, and from where. It is the agent alone.
+"""w, who, users, last and stty: who is logged in, since when, from where, and at what. It is the agent alone.
 
 The layouts are those of procps 4.0, coreutils 9.1 and util-linux 2.38.
 """
@@ -89,3 +89,8 @@ def _name(call: Invocation) -> str:
 
 def _began(call: Invocation) -> datetime:
     return local(call.machine.began, call.environment)
+
+
+def stty(call: Invocation) -> Result:
+    """Refuse: what runs in a call has no terminal. `typed_command.py` answers for those that are typed at one."""
+    return call.fail("'standard input': Inappropriate ioctl for device")

@@ -58,14 +58,15 @@ def processes(call: Invocation) -> list[Process]:
 def processes_of(machine: Machine) -> list[Process]:
     """Return the processes of a machine by number."""
     rows = machine.records.read("select * from processes where host = :host order by pid", {"host": machine.name})
-    return sorted([*map(_process, rows), *_jobs(machine)], key=lambda one: one.pid)
+    found = [_process(row, machine.shell) for row in rows]
+    return sorted([*found, *_jobs(machine)], key=lambda one: one.pid)
 
 
 def _jobs(machine: Machine) -> list[Process]:
     return [
         Process(
             job.pid,
-            1,
+            machine.shell,
             job.user,
             _PREFIX.sub("", _REDIRECTION.sub("", job.command)),
             "S",
@@ -95,10 +96,10 @@ def login_shell(machine: Machine, user: str) -> Process:
     return Process(machine.shell, SSHD, user, "-bash", "Ss", 0.0, 5_120, machine.began, None, "pts/0")
 
 
-def _process(row: JsonObject) -> Process:
+def _process(row: JsonObject, shell: int) -> Process:
     return Process(
         row["pid"], row["parent"], row["user"], row["command"], row["state"], row["cpu"], row["memory"],
-        instant(row["started"]), row["service"], port=row["port"],
+        instant(row["started"]), row["service"], "pts/0" if row["parent"] == shell else "?", row["port"],
     )  # fmt: skip
 
 

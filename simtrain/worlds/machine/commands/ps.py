@@ -98,7 +98,7 @@ def ps(call: Invocation) -> Result:
         )
     columns = _Columns(call)
     found = with_own(call)
-    shell = found[-2:]
+    shell = [one for one in found if one.terminal != "?" and one.user == call.user.name]
     users = [name for value in options.values("u") for name in value.split(",") if name]
     pids = [number for value in [*options.values("p"), *options.operands] for number in value.replace(",", " ").split()]
     if pids and not all(number.isdigit() for number in pids):
@@ -116,7 +116,7 @@ def ps(call: Invocation) -> Result:
             or str(one.parent) in parents
         ]
     elif not (options.has("A", "e") or (bsd and options.has("x") and options.has("a")) or (bsd and options.has("x"))):
-        found = shell if not options.has("a") else found[-1:]
+        found = shell if not options.has("a") else [one for one in shell if one.pid != call.machine.shell]
     elif bsd and not options.has("a"):
         found = [one for one in found if one.user == call.user.name]
     chosen, headed = _chosen(

@@ -56,7 +56,7 @@ def _block(call: Invocation, found: list[Process], shown: list[Process], *, full
     running = sum(one.state.startswith("R") for one in found)
     stopped, zombies = (sum(one.state.startswith(letter) for one in found) for letter in "TZ")
     busy = min(200.0, sum(one.cpu for one in found)) / 2
-    used = min(MEMORY - 100_000, 210_000 + sum(one.memory for one in found[:-2]))
+    used = min(MEMORY - 100_000, 210_000 + sum(one.memory for one in found if one.terminal == "?"))
     cached = min(800_000, (MEMORY - used) // 2)
     lines = [
         f"top - {head}",

@@ -115,13 +115,14 @@ class TerminalJobs(Generic[S]):
         state = self.state
         host, user = state.login
         now = state.clock.moment
-        pid = int(str(state.recorded(_NEXT, {"host": host, "shell": state.machines[host].shell})[0]["pid"]))
+        shell = state.machines[host].shell
+        pid = int(str(state.recorded(_NEXT, {"host": host, "shell": shell})[0]["pid"]))
         number = max((job.number for job in self.jobs), default=0) + 1
         job = ShellJob(number, pid, command, line, before, seen, stopped=now if stopped else None)
         self._record(
             _ADD,
             {
-                "host": host, "pid": pid, "parent": 1, "user": user, "command": command, "state": "T" if stopped else "S",
+                "host": host, "pid": pid, "parent": shell, "user": user, "command": command, "state": "T" if stopped else "S",
                 "started": stamp(line.began),
             },
         )  # fmt: skip

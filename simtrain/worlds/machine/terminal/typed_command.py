@@ -11,7 +11,7 @@ from posixpath import basename
 from shlex import quote
 
 from simtrain.worlds.machine.terminal.pager import PagerStyle
-from simtrain.worlds.machine.terminal.screen import COLUMNS
+from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS
 from simtrain.worlds.machine.terminal.words import SimpleCommand, Word, calls_of, words_of
 
 _ON_SCREEN = {
@@ -20,6 +20,11 @@ _ON_SCREEN = {
     # `log.decorate=auto` is on there.
     ("git", "log"): " --decorate",
 }
+_MODES = (
+    "intr = ^C; quit = ^\\; erase = ^?; kill = ^U; eof = ^D; start = ^Q; stop = ^S; susp = ^Z; rprnt = ^R; werase = ^W; lnext = ^V;",
+    "-parenb -parodd cs8 -cstopb cread -ignbrk -brkint icrnl ixon -ixany imaxbel iutf8",
+    "opost onlcr isig icanon iexten echo echoe echok -echonl -noflsh -tostop echoctl echoke",
+)
 _GIT_PAGES = frozenset(("log", "diff", "show", "blame", "reflog", "branch", "tag", "shortlog"))
 _SYSTEMD = frozenset(("journalctl", "systemctl"))
 _GIT_STYLE = PagerStyle(short=True, stays=True)
@@ -130,11 +135,23 @@ def _on_screen(line: str, history: Sequence[str], jobs: Sequence[str], *, pages:
         start, end = call.words[0].start, call.words[-1].end
         if names[:1] == ("history",) and len(call.words) < 3:
             edits.append((start, end, _history(history, names[1:])))
+        if names[:1] in (("tty",), ("stty",)) and not call.fed:
+            edits.append((start, end, _of_terminal(tuple(word.value for word in call.words))))
         if names == ("jobs",):
             edits.append((start, end, _printing(jobs)))
     for start, end, text in sorted(edits, reverse=True):
         line = line[:start] + text + line[end:]
     return line
+
+
+def _of_terminal(words: tuple[str, ...]) -> str:
+    """Return a command that prints what `tty` and `stty` say at a terminal; what would set it up anew has no effect."""
+    speed = "speed 38400 baud;"
+    told = {"tty": "/dev/pts/0", "stty size": f"{ROWS} {COLUMNS}", "stty": f"{speed} line = 0;"}
+    if words in (("stty", "-a"), ("stty", "--all")):
+        return _printing([f"{speed} rows {ROWS}; columns {COLUMNS}; line = 0;", *_MODES])
+    text = told.get(" ".join(words))
+    return _printing([] if text is None else [text])
 
 
 def _history(history: Sequence[str], arguments: Sequence[str]) -> str:

@@ -72,6 +72,7 @@ def test_who_is_logged_in_is_told_alike_by_all(state: MachineState) -> None:
     assert columns.split() == ["USER", "TTY", "FROM", "LOGIN@", "IDLE", "JCPU", "PCPU", "WHAT"]
     assert [line.split()[0] for line in lines(state, "last") if line] == ["ann", "reboot", "wtmp"]
     assert len(lines(state, "last -1")) == 3
+    assert " up " in lines(state, "w -s")[0] and lines(state, "w -s")[2].endswith(" w -s")
 
 
 @linux

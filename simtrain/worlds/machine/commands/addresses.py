@@ -17,7 +17,7 @@ _INET = (
     f"    inet {{address}}/24 brd 10.0.0.255 scope global eth0\n{_FOREVER}",
 )
 _NAMES = ("lo", "eth0")
-_OBJECTS = {"address": "address", "link": "link", "route": "route", "neighbour": "neighbour"}
+_OBJECTS = ("address", "link", "route", "neighbour")
 _IP_USAGE = (
     "Usage: ip [ OPTIONS ] OBJECT { COMMAND | help }\n"
     "where  OBJECT := { address | link | neighbour | route }\n"
@@ -35,6 +35,8 @@ def ip(call: Invocation) -> Result:
     """Print addresses, links, routes or neighbours. What would change them is refused."""
     flags = [word.lstrip("-") for word in call.arguments if word.startswith("-")]
     words = [word for word in call.arguments if not word.startswith("-")]
+    if {"V", "Version"} & set(flags):
+        return Result("ip utility, iproute2-6.1.0, libbpf 1.1.2\n")
     if not words or words[0] == "help":
         return Result(stderr=_IP_USAGE, exit_code=_UNKNOWN)
     asked = next((name for name in _OBJECTS if name.startswith(words[0])), None)

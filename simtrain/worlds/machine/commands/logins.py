@@ -3,6 +3,7 @@
 The layouts are those of procps 4.0, coreutils 9.1 and util-linux 2.38.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from simtrain.worlds.machine.commands.about import KERNEL, booted, uptime
@@ -57,7 +58,7 @@ def _head(call: Invocation, *, short: bool) -> str:
         if short
         else "USER     TTY      FROM             LOGIN@   IDLE   JCPU   PCPU WHAT"
     )
-    return f"{uptime(call).stdout}{columns}\n"
+    return f"{uptime(replace(call, arguments=())).stdout}{columns}\n"
 
 
 def last(call: Invocation) -> Result:

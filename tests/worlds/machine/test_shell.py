@@ -1,5 +1,9 @@
 """A shell over the files of a machine: what scripts see, change and cannot do."""
 
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
 from time import process_time
 
 import pytest
@@ -251,3 +255,14 @@ def test_a_tree_is_no_deeper_than_commands_can_walk() -> None:
     ):
         assert int(shell.run(command).stdout) > 100, command
     assert shell.run("chmod -R 700 a; diff -r a b; find b -delete; rm -r a c.tar; ls").screen == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or which("ls") is None, reason="compares with the ls of this machine")
+@pytest.mark.parametrize("option", ["-Q", "-b", "-Qb", "-bQ", "-QN", "-1"])
+def test_odd_names_are_quoted_as_ls_quotes_them(tmp_path: Path, option: str) -> None:
+    names = ("a\tb", 'q"r', "b\\s", "x\ny", "e\033z", "plain", "ü", "with space")
+    for name in names:
+        (tmp_path / name).touch()
+    words = ["ls", option]
+    real = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True, env={"LC_ALL": "C.UTF-8"})
+    assert run(f"ls {option}", {f"/home/ann/{name}": "" for name in names}).stdout == real.stdout

@@ -30,8 +30,14 @@ _SORTS = {"size": "S", "time": "t", "version": "v", "extension": "X", "none": "U
 _HALF_YEAR = 31_556_952 // 2
 _MARKS = {"directory": "/", "link": "@"}
 
-
 _PLAIN = re.compile(r"[^\s!\"$&'()*;<=>?\[\\^`|~#{}][^\s!\"$&'()*;<=>?\[\\^`|]*")
+
+# As in C; bytes that are no UTF-8 by their number.
+_ESCAPES = {
+    **{number: f"\\{number:03o}" for number in (*range(32), 127)},
+    **{0xDC00 + number: f"\\{number:03o}" for number in range(128, 256)},
+    **{ord(letter): f"\\{name}" for letter, name in zip("\a\b\t\n\v\f\r\\", "abtnvfr\\", strict=True)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +252,14 @@ class _Listing:
 
     def _named(self, entry: _Entry, *, arrow: bool = False) -> str:
         options, node = self._options, entry.node
-        name = '"' + entry.name.replace("\\", "\\\\").replace('"', '\\"') + '"' if options.has("Q") else entry.name
+        quoting = options.last("Q", "b", "N")
+        name = entry.name.translate(_ESCAPES) if quoting in ("Q", "b") else entry.name
+        if quoting == "Q":
+            name = '"' + name.replace('"', '\\"') + '"'
         if self._quotes_for_shell() and needs_quotes(name):
             name = quoted(name)
-        if options.has("b"):
-            name = name.replace("\\", "\\\\").replace("\n", "\\n").replace(" ", "\\ ")
+        if quoting == "b":
+            name = name.replace(" ", "\\ ")
         if options.has("q"):
             name = "".join(letter if letter.isprintable() else "?" for letter in name)
         marks = options.has("F", "file-type")

@@ -31,6 +31,7 @@ from simtrain.worlds.machine.programs import names_of_commands
 from simtrain.worlds.machine.rows import DROP, PUT, row_of
 from simtrain.worlds.machine.scratch import without_scratch
 from simtrain.worlds.machine.setup import MachineSetup
+from simtrain.worlds.machine.spec_values import SIMULATED
 from simtrain.worlds.machine.state_records import StateRecords
 from simtrain.worlds.machine.terminal.terminal import Terminal
 from simtrain.worlds.machine.tool import NAME as BASH
@@ -99,7 +100,9 @@ class MachineState(ServiceState):
         return not self._trials if request.tool.name in OWN_TOOLS else super().takes_time(request)
 
     async def answer_aside(self, request: Request) -> Observation:
-        if request.tool.name not in OWN_TOOLS:
+        # What runs outside waits more than it computes, and needs no stack here.
+        outside = self.world.spec.shell != SIMULATED or self.world.sandbox not in (None, "wasm")
+        if request.tool.name not in OWN_TOOLS or outside:
             return await super().answer_aside(request)
         return await in_deep_thread(lambda: self.answer(request))
 

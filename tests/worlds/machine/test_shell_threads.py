@@ -1,5 +1,6 @@
 """The threads in which shells run: which one that is, and that what ends a script there leaves the thread as it was."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from simtrain.contracts.request import Request
 from simtrain.worlds.machine.deep_threads import DeepThreads, in_deep_thread
 from simtrain.worlds.machine.files import Files
-from tests.support.machines import machine_of, shell_on
+from tests.support.machines import machine_of, shell_on, state_of
 
 FILES = {"/etc/motd": "hello\n"}
 READ = "x=5; cat /etc/motd"
@@ -50,6 +52,19 @@ async def test_an_answer_that_is_awaited_runs_in_one(readers: set[int]) -> None:
     own = await in_deep_thread(lambda: (shell.run(READ), threading.get_ident())[1])
     assert readers == {own}
     assert own != threading.get_ident()
+
+
+async def test_a_call_of_a_world_is_answered_in_one_while_the_loop_goes_on(readers: set[int]) -> None:
+    state = state_of("{kind: machine, name: desk, hostname: desk, user: ann, users: {ann: {}}}")
+    request = Request(state.world.tools[0], {"command": "x=5; cat /etc/hostname; seq 50000 | sort | tail -n 1"}, 0, 0)
+    answered = asyncio.ensure_future(state.answer_aside(request))
+    turns = 0
+    while not answered.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    assert (await answered).text == "desk\n9999" and turns > 2
+    names = {one.ident: one.name for one in threading.enumerate()}
+    assert {names[one].rpartition("_")[0] for one in readers} == {"answers"}
 
 
 def test_a_script_of_another_thread_runs_in_one_of_the_shells(readers: set[int]) -> None:

@@ -32,7 +32,12 @@ _REDRAWING = 2.0
 _ENDING = 20.0
 _RETELLING = 0.5
 # Makes its standard input the terminal that Ctrl-C and job control go to, which only the process itself can do.
-_LEADER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+# What runs in the background ignores the signals of keys, and would hand that down: Ctrl-C could end nothing here.
+_LEADER = (
+    "import fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, signal.SIG_DFL); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
 
 
 class RealTerminal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -106,6 +107,21 @@ async def test_much_output_is_shown_without_its_middle(tmp_path: Path) -> None:
     live = scenario(tmp_path, "live", f"shell: {BASH}")
     found = await asked(live, "bash", [{"command": "yes | head -n 4000000; echo end"}])
     assert len(found[0].text) < 31_000 and "left out" in found[0].text
+
+
+@pytest.mark.usefixtures("allowed")
+async def test_ctrl_c_ends_what_runs_there_also_where_simtrain_runs_in_the_background(tmp_path: Path) -> None:
+    live = scenario(tmp_path, "live", f"shell: {BASH}", actions="keystrokes")
+    # As a shell without job control starts what has `&` behind it.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        stop = [{"keystrokes": "C-c", "duration": 1}] * 2
+        calls: list[JsonObject] = [{"commands": [{"keystrokes": "sleep 1000\n", "duration": 1}]}, {"commands": stop}]
+        found = await asked(live, "keystrokes", calls)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    contents = [one.structured for one in found]
+    assert [content is not None and content["running"] for content in contents] == [True, False]
 
 
 @pytest.mark.usefixtures("allowed")

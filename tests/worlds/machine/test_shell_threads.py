@@ -106,9 +106,10 @@ def test_many_threads_at_once_are_watched() -> None:
 
 
 _INTERRUPTED = """
-import _thread, threading, time
+import _thread, signal, threading, time
 from tests.support.machines import machine_of, shell_on
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored where the tests run in the background.
 shell = shell_on(machine_of({"/etc/motd": "hello"}))
 for script in ("while :; do x=$(seq 300 | sort -r); done", "while :; do timeout 9 cat /etc/motd; done"):
     threading.Timer(0.5, _thread.interrupt_main).start()

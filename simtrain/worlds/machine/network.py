@@ -8,7 +8,7 @@ from simtrain.worlds.machine.sites import HttpRequest, HttpResponse, answer
 
 NETWORK = "10.0.0."
 FIRST_ADDRESS = 10
-GATEWAY = "10.0.0.1"
+GATEWAY = f"{NETWORK}1"
 """The router of the network, from where people log in."""
 _LISTENS = "select user, service from processes where host = :host and port = :port order by pid limit 1"
 

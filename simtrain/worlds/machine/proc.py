@@ -9,6 +9,7 @@ from weakref import ref
 from simtrain.worlds.machine.accounts import ROOT
 from simtrain.worlds.machine.commands.about import BUILD, CORES, KERNEL, MEMORY, boot_of, memory_of
 from simtrain.worlds.machine.commands.hardware import MODEL
+from simtrain.worlds.machine.commands.mount import device_of
 from simtrain.worlds.machine.commands.process_table import Process, login_shell, processes_of
 from simtrain.worlds.machine.jobs import TooEarly
 from simtrain.worlds.machine.machine import Machine
@@ -207,26 +208,26 @@ def _meminfo(machine: Machine) -> str:
     return "".join(f"{f'{name}:':<16}{amount:>8} kB\n" for name, amount in fields.items())
 
 
-def _load(machine: Machine) -> float:
-    return sum(one.cpu for one in _processes(machine)) / 100
+def _load(found: list[Process]) -> float:
+    return sum(one.cpu for one in found) / 100
 
 
 def _loadavg(machine: Machine) -> str:
     found = _processes(machine)
-    load = f"{_load(machine):.2f}"
+    load = f"{_load(found):.2f}"
     return f"{load} {load} {load} 1/{len(found) + 80} {max((one.pid for one in found), default=1) + 8}\n"
 
 
 def _uptime(machine: Machine) -> str:
     up = machine.moment - boot_of(machine)
-    return f"{up:.2f} {max(0.0, up * (CORES - min(CORES, _load(machine)))):.2f}\n"
+    return f"{up:.2f} {max(0.0, up * (CORES - min(CORES, _load(_processes(machine))))):.2f}\n"
 
 
 def _mounts(machine: Machine) -> str:
     sql = "select path, read_only from mounts where host = :host order by path"
     rows = machine.records.read(sql, {"host": machine.name})
     lines = [
-        f"{'/dev/vda1' if row['path'] == '/' else '/dev/vdb1'} {row['path']} ext4 {'ro' if row['read_only'] else 'rw'},relatime 0 0\n"
+        f"{device_of(str(row['path']))} {row['path']} ext4 {'ro' if row['read_only'] else 'rw'},relatime 0 0\n"
         for row in rows
     ]
     return "".join(["proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n", *lines])

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.network import GATEWAY, address_of
+from simtrain.worlds.machine.network import GATEWAY, NETWORK, address_of
 
 _LINK = (
     "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN{mode} group default qlen 1000\n"
@@ -14,7 +14,7 @@ _LINK = (
 _FOREVER = "       valid_lft forever preferred_lft forever\n"
 _INET = (
     f"    inet 127.0.0.1/8 scope host lo\n{_FOREVER}",
-    f"    inet {{address}}/24 brd 10.0.0.255 scope global eth0\n{_FOREVER}",
+    f"    inet {{address}}/24 brd {NETWORK}255 scope global eth0\n{_FOREVER}",
 )
 _NAMES = ("lo", "eth0")
 _OBJECTS = ("address", "link", "route", "neighbour")
@@ -74,9 +74,9 @@ def ip(call: Invocation) -> Result:
 def _route(call: Invocation, words: list[str]) -> Result:
     own = address_of(call.machine)
     if words[:1] == ["get"] and len(words) > 1:
-        via = "" if words[1].startswith("10.0.0.") else f"via {GATEWAY} "
+        via = "" if words[1].startswith(NETWORK) else f"via {GATEWAY} "
         return Result(f"{words[1]} {via}dev eth0 src {own} uid {call.user.uid} \n    cache \n")
-    lines = [f"default via {GATEWAY} dev eth0 ", f"10.0.0.0/24 dev eth0 proto kernel scope link src {own} "]
+    lines = [f"default via {GATEWAY} dev eth0 ", f"{NETWORK}0/24 dev eth0 proto kernel scope link src {own} "]
     return Result("".join(f"{line}\n" for line in (lines[:1] if words[:1] == ["default"] else lines)))
 
 
@@ -91,7 +91,7 @@ def ifconfig(call: Invocation) -> Result:
     text = {
         "eth0": (
             "eth0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 1500\n"
-            f"        inet {address_of(call.machine)}  netmask 255.255.255.0  broadcast 10.0.0.255\n"
+            f"        inet {address_of(call.machine)}  netmask 255.255.255.0  broadcast {NETWORK}255\n"
             f"        ether {_mac(call)}  txqueuelen 1000  (Ethernet)\n"
         ),
         "lo": (

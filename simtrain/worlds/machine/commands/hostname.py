@@ -7,10 +7,10 @@ from simtrain.worlds.machine.network import address_of
 def hostname(call: Invocation) -> Result:
     """Print the name of the machine; -s cuts it at its first dot, -i and -I print its address, -d its domain."""
     name = call.machine.name
-    if call.arguments[:1] in (("-I",), ("--all-ip-addresses",), ("-i",), ("--ip-address",)):
-        return Result(
-            f"{address_of(call.machine)}{' ' if 'I' in call.arguments[0] or 'all' in call.arguments[0] else ''}\n"
-        )
+    if call.arguments[:1] in (("-i",), ("--ip-address",)):
+        return Result(f"{address_of(call.machine)}\n")
+    if call.arguments[:1] in (("-I",), ("--all-ip-addresses",)):
+        return Result(f"{address_of(call.machine)} \n")
     if call.arguments[:1] in (("-d",), ("--domain",)):
         return Result(f"{name.partition('.')[2]}\n")
     if call.arguments and not call.arguments[0].startswith("-"):

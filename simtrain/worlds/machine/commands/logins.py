@@ -8,11 +8,10 @@ from datetime import datetime
 
 from simtrain.worlds.machine.commands.about import KERNEL, booted, uptime
 from simtrain.worlds.machine.commands.options import parsed
+from simtrain.worlds.machine.commands.process_table import TERMINAL, login_name
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.network import GATEWAY
-
-TERMINAL = "pts/0"
 
 
 def who(call: Invocation) -> Result:
@@ -22,7 +21,7 @@ def who(call: Invocation) -> Result:
     )
     if isinstance(options, Result):
         return options
-    name = _name(call)
+    name = login_name(call)
     if options.has("q"):
         return Result(f"{name}\n# users=1\n")
     if options.has("b"):
@@ -33,7 +32,7 @@ def who(call: Invocation) -> Result:
 
 def users(call: Invocation) -> Result:
     """Print the names of those who are logged in."""
-    return Result(f"{_name(call)}\n")
+    return Result(f"{login_name(call)}\n")
 
 
 def w(call: Invocation) -> Result:
@@ -41,7 +40,7 @@ def w(call: Invocation) -> Result:
     options = parsed(call, "hsfoiu", {"no-header": "h", "short": "s", "from": "f", "ip-addr": "i"})
     if isinstance(options, Result):
         return options
-    name = _name(call)
+    name = login_name(call)
     if options.operands and options.operands[0] != name:
         return Result("" if options.has("h") else _head(call, short=options.has("s")))
     line = " ".join(["w", *call.arguments])
@@ -72,7 +71,7 @@ def last(call: Invocation) -> Result:
         return options
     began, boot = _began(call), local(booted(call), call.environment)
     lines = [
-        f"{_name(call):<8} {TERMINAL:<12} {GATEWAY:<16} {began:%a %b} {began.day:>2} {began:%H:%M}   still logged in",
+        f"{login_name(call):<8} {TERMINAL:<12} {GATEWAY:<16} {began:%a %b} {began.day:>2} {began:%H:%M}   still logged in",
         f"{'reboot':<8} {'system boot':<12} {KERNEL[:16]:<16} {boot:%a %b} {boot.day:>2} {boot:%H:%M}   still running",
     ]
     lines = [line for line in lines if not options.operands or line.split()[0] in options.operands]
@@ -81,11 +80,6 @@ def last(call: Invocation) -> Result:
     return Result(
         "".join(f"{line}\n" for line in shown) + f"\nwtmp begins {boot:%a %b} {boot.day:>2} {boot:%H:%M:%S %Y}\n"
     )
-
-
-def _name(call: Invocation) -> str:
-    """Return whose login it is, also where sudo runs the command as somebody else."""
-    return call.environment.get("SUDO_USER") or call.user.name
 
 
 def _began(call: Invocation) -> datetime:

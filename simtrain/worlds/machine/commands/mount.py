@@ -22,7 +22,7 @@ def mount(call: Invocation) -> Result:
         return call.fail(f"{path}: can't find in /etc/fstab.", exit_code=1)
     wanted = set((options.value("o") or "").split(","))
     if "remount" not in wanted:
-        return call.fail(f"{path}: {_device(path)} already mounted on {path}.", exit_code=_REFUSED)
+        return call.fail(f"{path}: {device_of(path)} already mounted on {path}.", exit_code=_REFUSED)
     read_only = options.has("r") or "ro" in wanted
     call.write(
         "update mounts set read_only = :ro where host = :host and path = :path",
@@ -49,9 +49,10 @@ def umount(call: Invocation) -> Result:
     return call.fail(f"{path}: target is busy.", exit_code=_REFUSED)
 
 
-def _device(path: str) -> str:
+def device_of(path: str) -> str:
+    """Return the disk that is mounted at a path."""
     return "/dev/vda1" if path == "/" else "/dev/vdb1"
 
 
 def _line(path: str, read_only: bool) -> str:
-    return f"{_device(path)} on {path} type ext4 ({'ro' if read_only else 'rw'},relatime)"
+    return f"{device_of(path)} on {path} type ext4 ({'ro' if read_only else 'rw'},relatime)"

@@ -11,6 +11,8 @@ from simtrain.worlds.machine.invocation import Invocation
 from simtrain.worlds.machine.machine import Machine
 
 _TERM = 15
+TERMINAL = "pts/0"
+"""The terminal at which the agent is logged in."""
 SSHD = 421
 """The number of the process of `sshd`, which logs people in."""
 # What the shell takes from a command line before a process has it.
@@ -74,7 +76,7 @@ def _jobs(machine: Machine) -> list[Process]:
             3_840,
             job.started,
             None,
-            "pts/0",
+            TERMINAL,
         )
         for job in machine.jobs.known
         if job.running(machine.clock.moment)
@@ -84,22 +86,27 @@ def _jobs(machine: Machine) -> list[Process]:
 def with_own(call: Invocation) -> list[Process]:
     """Return all processes, with the shell that runs the command, and the command."""
     found = processes(call)
-    shell = login_shell(call.machine, call.environment.get("SUDO_USER") or call.user.name)
+    shell = login_shell(call.machine, login_name(call))
     line = " ".join([call.name, *call.arguments])
     last = max(one.pid for one in (*found, shell))
-    own = Process(last + 8, shell.pid, call.user.name, line, "R+", 0.0, 3_840, call.now, None, "pts/0")
+    own = Process(last + 8, shell.pid, call.user.name, line, "R+", 0.0, 3_840, call.now, None, TERMINAL)
     return sorted([*found, shell, own], key=lambda one: one.pid)
+
+
+def login_name(call: Invocation) -> str:
+    """Return whose login it is, also where sudo runs the command as somebody else."""
+    return call.environment.get("SUDO_USER") or call.user.name
 
 
 def login_shell(machine: Machine, user: str) -> Process:
     """Return the process of the shell in which the agent is logged in."""
-    return Process(machine.shell, SSHD, user, "-bash", "Ss", 0.0, 5_120, machine.began, None, "pts/0")
+    return Process(machine.shell, SSHD, user, "-bash", "Ss", 0.0, 5_120, machine.began, None, TERMINAL)
 
 
 def _process(row: JsonObject, shell: int) -> Process:
     return Process(
         row["pid"], row["parent"], row["user"], row["command"], row["state"], row["cpu"], row["memory"],
-        instant(row["started"]), row["service"], "pts/0" if row["parent"] == shell else "?", row["port"],
+        instant(row["started"]), row["service"], TERMINAL if row["parent"] == shell else "?", row["port"],
     )  # fmt: skip
 
 

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from simtrain.values.python_source import parsed_python
+
 _CACHES = ("__pycache__/", ".git/", ".pytest_cache/")
 _OF_THE_RUN = sys.stdlib_module_names | {
     "pytest",
@@ -113,7 +115,7 @@ def _new_mention(
 
 def _first_mention(content: bytes, names: Container[str], texts: Container[str]) -> int | None:
     try:
-        tree = ast.parse(content)
+        tree = parsed_python(content)
     # What is no Python, or nested too deeply, names nothing.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -140,7 +142,7 @@ def test_functions(path: str, content: bytes) -> list[str]:
     Raises ValueError for a file that is no Python.
     """
     try:
-        tree = ast.parse(content)
+        tree = parsed_python(content)
     except SyntaxError as error:
         raise ValueError(f"{path}:{error.lineno}: is no Python: {error.msg}") from None
     found: list[str] = []

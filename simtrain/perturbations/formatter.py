@@ -10,6 +10,7 @@ from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.code_files import code, host_of, is_of_code, on_a_machine, write_code
+from simtrain.values.python_source import parsed_python
 from simtrain.values.types import Observation, ToolSpec
 
 _PLAIN = re.compile(r"([rbuRBU]{0,2})(['\"])([^'\"\\\n]*)\2")
@@ -81,6 +82,6 @@ def _strings(text: str) -> list[tuple[tokenize.TokenInfo, re.Match[str]]]:
 
 def _meaning(text: str) -> str | None:
     try:
-        return ast.dump(ast.parse(text))
+        return ast.dump(parsed_python(text))
     except (SyntaxError, ValueError, RecursionError):
         return None

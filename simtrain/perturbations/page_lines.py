@@ -2,7 +2,8 @@
 
 import json
 import re
-from ast import literal_eval
+
+from simtrain.values.python_source import python_literal
 
 _SAYING = re.compile(
     r"(?P<node> *- (?:paragraph|text|cell|definition|listitem|generic|emphasis|strong)(?: \[[^\]]*\])*: )(?P<text>.+)"
@@ -44,5 +45,5 @@ def _said(line: str) -> tuple[str, str, str] | None:
     found = _STATIC.fullmatch(line)
     if found is None:
         return None
-    text = literal_eval(found["text"])
+    text = python_literal(found["text"])
     return (found["node"], text, "python") if len(text) >= _SHORTEST else None

@@ -1,6 +1,5 @@
 """Read a reply in any notation: broken JSON, numbers and dates as text, names in capitals, renamed fields."""
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -8,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from simtrain.agents.skills.naming import likeness
 from simtrain.files.json_schemas import properties_of
 from simtrain.values.months import MONTHS
+from simtrain.values.python_source import python_literal
 from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?")
@@ -35,7 +35,7 @@ def content_of(observation: Observation) -> JsonObject | None:
 def _literal(text: str) -> JsonObject | None:
     """Return an object written as Python literals."""
     try:
-        value = ast.literal_eval(text)
+        value = python_literal(text)
         # Literals may hold sets, bytes or tuples as keys, which are no JSON.
         json.dumps(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):

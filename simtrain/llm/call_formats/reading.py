@@ -1,6 +1,5 @@
 """Shared by all formats: the parsed message, malformed calls, and values typed by a schema."""
 
-import ast
 import json
 import re
 from abc import ABC, abstractmethod
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from simtrain.llm.completion import ToolCall
+from simtrain.values.python_source import python_literal
 from simtrain.values.types import WHOLE_CALL, JsonObject, JsonValue, as_object, encode, is_list, is_object
 
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]+)"')
@@ -158,7 +158,7 @@ def _python(text: str) -> JsonValue:
     if len(text) > 100_000:
         raise ValueError("too long")
     try:
-        value = ast.literal_eval(text)
+        value = python_literal(text)
         encode(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         raise ValueError("no literal") from None

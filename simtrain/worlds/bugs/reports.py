@@ -3,6 +3,7 @@
 import ast
 from dataclasses import dataclass
 
+from simtrain.values.python_source import parsed_python
 from simtrain.values.seeding import Stream
 from simtrain.worlds.bugs.test_runs import ScriptRun
 
@@ -94,7 +95,7 @@ def _block(text: str) -> str:
 
 def _called(script: str) -> str:
     """Return what the last statement of a script calls, as a user would name it."""
-    last = ast.parse(script).body[-1]
+    last = parsed_python(script).body[-1]
     own = {"print", "repr", "list", "sorted", "len", "str", "tuple", "set", "dict", "bool", "int", "next", "iter"}
     shown = [node.args[0] for node in ast.walk(last) if isinstance(node, ast.Call) and _is_repr(node)]
     # From outside in: `ast.walk` goes by depth.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from simtrain.values.python_source import parsed_python
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -34,7 +36,7 @@ class SourceFile:
         self.path = path
         self.content = content
         try:
-            self.tree = ast.parse(content)
+            self.tree = parsed_python(content)
         except MemoryError:
             # What the parser says of brackets in brackets in brackets.
             raise RecursionError(path) from None
@@ -156,4 +158,4 @@ def _first_line(node: ast.stmt) -> int:
 
 def dump(content: bytes) -> str:
     """Return what a file means, without its formatting. Raises what parsing raises."""
-    return ast.dump(ast.parse(content))
+    return ast.dump(parsed_python(content))

@@ -4,6 +4,7 @@ import ast
 import warnings
 from dataclasses import dataclass
 
+from simtrain.values.python_source import parsed_python
 from simtrain.values.types import JsonObject, JsonValue
 
 _LONGEST = 20_000
@@ -159,7 +160,7 @@ def _statements(text: str) -> list[ast.Call | None] | None:
         with warnings.catch_warnings():
             # An unknown escape, such as one of a regular expression, is no error of ours.
             warnings.simplefilter("ignore")
-            module = ast.parse(text)
+            module = parsed_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return [_as_call(statement) for statement in module.body]

@@ -16,8 +16,9 @@ from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import ROOT
 from simtrain.worlds.machine.bashkit_files import MountedFiles
+from simtrain.worlds.machine.disk import Disk
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
-from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.nodes import TreeNode
 
 MOST_COMMANDS = 50_000
@@ -176,7 +177,9 @@ def lent_engine(
     commands: Iterable[str],
 ) -> BashkitEngine:
     """Return an engine as one that was just made, for a shell over some files."""
-    settings = EngineSettings(files.user.name, host, directory, tuple(environment.items()), tuple(commands))
+    # The engine tells them in another order each time.
+    variables = tuple(sorted(environment.items()))
+    settings = EngineSettings(files.user.name, host, directory, variables, tuple(commands))
     engine = _store.take(settings)
     if engine is None:
         engine = BashkitEngine(settings)

@@ -109,16 +109,22 @@ class FileTree:
 
     def put(self, path: str, node: TreeNode, *, grows: bool = False) -> None:
         """Put a node at a path, whose directory exists. `grows` says that it is what is there with more behind it."""
+        before = self.get(path)
+        self.set(path, before, node, more=node.size - (0 if before is None else before.size), grows=grows)
+
+    def set(self, path: str, before: TreeNode | None, node: TreeNode, *, more: int, grows: bool = False) -> None:
+        """Do the same where it is known what is there, and by how many bytes the new one is larger."""
         if self.watch is not None and not grows:
             self.watch.replaced.add(path)
-        before = self.get(path)
-        self.used += node.size - (0 if before is None else before.size)
+        self.used += more
         self._nodes[path] = node
         self.touched[path] = None
-        if before is not None and before.kind == "directory":
+        if before is None:
+            if path != "/":
+                above, _, name = path.rpartition("/")
+                self._listed(above or "/").add(name)
+        elif before.kind == "directory":
             self.shape += 1
-        if before is None and path != "/":
-            self._listed(dirname(path)).add(path[path.rindex("/") + 1 :])
 
     def drop(self, path: str) -> None:
         """Remove the node at a path, which has no names of its own left."""

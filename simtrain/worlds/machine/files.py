@@ -1,7 +1,6 @@
 """The files of a machine as one user sees them: paths with links, permissions, a quota, and times from the episode's clock."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from errno import (
     EACCES,
     EEXIST,
@@ -17,11 +16,12 @@ from errno import (
     EPERM,
     EROFS,
 )  # fmt: skip
-from hashlib import shake_256
 from posixpath import dirname, normpath
 from typing import Protocol
 
 from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE, User
+from simtrain.worlds.machine.devices import drawn
+from simtrain.worlds.machine.disk import Disk
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import PROC, TreeNode
 from simtrain.worlds.machine.problems import problem
@@ -31,24 +31,10 @@ LONGEST_NAME, LONGEST_PATH = 255, 4096
 MOST_LEVELS = 128
 """Most parts of a path: commands that walk a tree call themselves for each level."""
 STICKY = 0o1000
-ENDLESS = 65_536
-"""Bytes that a device of chance, which has no end, gives at once."""
-ZEROS = 4_000_000
-"""Bytes that `/dev/zero` gives at once: more than the largest file, so that a longer copy of it ends in an error."""
-
-
-@dataclass(slots=True)
-class Disk:
-    """The disk below a machine's files: its size, the largest file that it takes, in bytes, and directories that are mounted read-only."""
-
-    size: int = 20_000_000_000
-    largest_file: int = 3_000_000
-    read_only: tuple[str, ...] = ()
-
-
 _SHORT = 60
 """Characters of a name that cannot have more than LONGEST_NAME bytes."""
 _DOTS = (".", "..")
+_MOST_NOTED = 4096
 
 
 class Timepiece(Protocol):
@@ -61,7 +47,7 @@ class Timepiece(Protocol):
 class Files:
     """Files as a user sees them. Paths are absolute. All methods raise OSError with glibc's text in `strerror`."""
 
-    __slots__ = ("_shape", "_walked", "clock", "disk", "tree", "umask", "user")
+    __slots__ = ("_plain", "_shape", "_walked", "clock", "disk", "tree", "umask", "user")
 
     def __init__(self, tree: FileTree, clock: Timepiece, user: User, disk: Disk, *, umask: int = 0o022) -> None:
         self.tree = tree
@@ -71,28 +57,52 @@ class Files:
         self.umask = umask
         # Directories that the user may enter, on a way without links, as long as the tree has this shape.
         self._walked: set[str] = set()
+        self._plain: set[str] = set()
         self._shape = -1
 
     def real(self, path: str, *, follow: bool = True) -> str:
         """Return a path without links, `.` and `..`. Only its last part may be missing. `follow`: also follow a link at the end."""
-        if self._shape != self.tree.shape:
+        return self._found(path, follow=follow)[0]
+
+    def find(self, path: str, *, follow: bool = True) -> TreeNode | None:
+        """Return what is at a path; None if there is nothing, as far as the user may see."""
+        try:
+            real, found = self._found(path, follow=follow)
+        except OSError:
+            return None
+        if self.tree.watch is not None:
+            self.tree.watch.look(real)
+        return found
+
+    def _found(self, path: str, *, follow: bool = True) -> tuple[str, TreeNode | None]:
+        """Return a path without links, `.` and `..`, and what is there."""
+        tree = self.tree
+        if self._shape != tree.shape:
             self._walked.clear()
-            self._shape = self.tree.shape
+            self._plain.clear()
+            self._shape = tree.shape
+        if path in self._plain or self._is_plain(path):
+            node = tree.get(path)
+            if node is None or not follow or node.kind != "link":
+                return path, node
+        real = self._real(path, path, follow, 0)
+        return real, tree.get(real)
+
+    def _is_plain(self, path: str) -> bool:
+        """True if a path has no `.`, `..` and links before its last part, and the user may enter all above it; noted in `_plain`."""
         above, _, name = path.rpartition("/")
-        if 0 < len(name) <= _SHORT and name not in _DOTS and (above in self._walked or self._may_enter(above)):
-            node = self.tree.get(path)
-            if node is None or node.kind != "link" or not follow:
-                return path
-        return self._real(path, path, follow, 0)
+        if not (0 < len(name) <= _SHORT and name not in _DOTS and (above in self._walked or self._may_enter(above))):
+            return False
+        if len(self._plain) >= _MOST_NOTED:
+            self._plain.clear()
+        self._plain.add(path)
+        return True
 
     def _may_enter(self, path: str) -> bool:
         """True if a path and all above it are directories, none of them by a link, that the user may enter; noted in `_walked`."""
         if path.count("/") >= MOST_LEVELS:
             return False
-        above, _, name = path.rpartition("/")
-        if path and not (
-            0 < len(name) <= _SHORT and name not in _DOTS and (above in self._walked or self._may_enter(above))
-        ):
+        if path and not self._is_plain(path):
             return False
         node = self.tree.get(path or "/")
         if node is None or node.kind != "directory" or not self.user.may(SEARCH, node):
@@ -102,8 +112,7 @@ class Files:
 
     def node(self, path: str, *, follow: bool = True) -> TreeNode:
         """Return what is at a path."""
-        real = self.real(path, follow=follow)
-        found = self.tree.get(real)
+        real, found = self._found(path, follow=follow)
         if self.tree.watch is not None:
             self.tree.watch.look(real)
         if found is None:
@@ -112,36 +121,36 @@ class Files:
 
     def exists(self, path: str, *, follow: bool = True) -> bool:
         """True if something is at a path, as far as the user may see."""
-        try:
-            real = self.real(path, follow=follow)
-            if self.tree.watch is not None:
-                self.tree.watch.look(real)
-            return self.tree.get(real) is not None
-        except OSError:
-            return False
+        return self.find(path, follow=follow) is not None
 
     def is_directory(self, path: str) -> bool:
         """True if a directory is at a path, or a link to one."""
-        return self.exists(path) and self.node(path).kind == "directory"
+        found = self.find(path)
+        return found is not None and found.kind == "directory"
 
     def may(self, access: int, path: str) -> bool:
         """True if the user may access what is at a path."""
-        return self.exists(path) and self.user.may(access, self.node(path))
+        found = self.find(path)
+        return found is not None and self.user.may(access, found)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
-        node = self.node(path)
+        real, node = self._found(path)
+        if self.tree.watch is not None:
+            self.tree.watch.look(real)
+        if node is None:
+            raise problem(ENOENT, path)
         if node.kind == "directory":
             raise problem(EISDIR, path)
         self._need(READ, node, path)
         if self.tree.watch is not None:
-            self.tree.watch.read(self.real(path))
-        return self._drawn(self.real(path)) if node.kind == "device" else node.content
+            self.tree.watch.read(real)
+        return drawn(real, self.tree, self._now) if node.kind == "device" else node.content
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted by their bytes."""
-        real = self.real(path)
-        self._need(READ, self._directory(real, path), path)
+        real, node = self._found(path)
+        self._need(READ, _directory(node, path), path)
         if self.tree.watch is not None:
             self.tree.watch.list(real)
         return sorted(self.tree.names(real))
@@ -159,14 +168,13 @@ class Files:
 
         `grows` says that the content is meant to be added to what may be there.
         """
-        real = self.real(path)
-        before = self.tree.get(real)
+        real, before = self._found(path)
         if self.tree.watch is not None:
             self.tree.watch.write(real)
         if before is None:
-            self._may_change(real, path)
+            self._may_change(real, before, path)
             new = TreeNode("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content)
-            self._put(real, new, path, grows=grows)
+            self._put(real, before, new, path, grows=grows)
             return
         if before.kind == "directory":
             raise problem(EISDIR, path)
@@ -175,49 +183,51 @@ class Files:
             if real == "/dev/full" and content:
                 raise problem(ENOSPC, path)
             return
-        self._put(real, replace(before, content=content, claimed=0, modified=self._now), path)
+        self._put(real, before, before._replace(content=content, claimed=0, modified=self._now), path)
 
     def append(self, path: str, content: bytes) -> None:
         """Add to a file, which is made if there is none."""
-        before = self.tree.get(self.real(path))
+        real, before = self._found(path)
         if before is None or before.kind != "file":
             self.write(path, content, grows=True)
             return
         if self.tree.watch is not None:
-            self.tree.watch.write(self.real(path))
+            self.tree.watch.write(real)
         self._need(WRITE, before, path)
         claimed = before.claimed + len(content) if before.claimed > len(before.content) else 0
-        after = replace(before, content=before.content + content, claimed=claimed, modified=self._now)
-        self._put(self.real(path), after, path, grows=True)
+        after = before._replace(content=before.content + content, claimed=claimed, modified=self._now)
+        self._put(real, before, after, path, grows=True)
 
     def make_directory(self, path: str, *, parents: bool = False, mode: int = 0o777) -> None:
         """Make a directory; with `parents` also those on the way, and it is no error if there is one already."""
         if parents:
             missing: list[str] = []
             at = normpath(path)
-            while not self.exists(at):
+            while (found := self.find(at)) is None:
                 missing.append(at)
                 at = dirname(at)
-            if not self.is_directory(at):
+            if found.kind != "directory":
                 raise problem(ENOTDIR if missing else EEXIST, path)
             for each in reversed(missing):
                 self.make_directory(each, mode=mode)
             return
-        real = self.real(path)
+        real, before = self._found(path)
         self._is_read(real)
-        if self.tree.get(real) is not None:
+        if before is not None:
             raise problem(EEXIST, path)
-        self._may_change(real, path)
-        self._put(real, TreeNode("directory", mode & ~self.umask, self.user.name, self.user.group, self._now), path)
+        self._may_change(real, before, path)
+        new = TreeNode("directory", mode & ~self.umask, self.user.name, self.user.group, self._now)
+        self._put(real, before, new, path)
 
     def link(self, target: str, path: str) -> None:
         """Make a symbolic link at a path."""
-        real = self.real(path, follow=False)
+        real, before = self._found(path, follow=False)
         self._is_read(real)
-        if self.tree.get(real) is not None:
+        if before is not None:
             raise problem(EEXIST, path)
-        self._may_change(real, path)
-        self._put(real, TreeNode("link", 0o777, self.user.name, self.user.group, self._now, target=target), path)
+        self._may_change(real, before, path)
+        new = TreeNode("link", 0o777, self.user.name, self.user.group, self._now, target=target)
+        self._put(real, before, new, path)
 
     def read_link(self, path: str) -> str:
         """Return the target of a symbolic link."""
@@ -228,12 +238,11 @@ class Files:
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
         """Remove a file, a link or a directory, which must be empty unless `recursive`."""
-        real = self.real(path, follow=False)
+        real, node = self._found(path, follow=False)
         self._is_read(real)
-        node = self.tree.get(real)
         if node is None:
             raise problem(ENOENT, path)
-        self._may_change(real, path)
+        self._may_change(real, node, path)
         names = sorted(self.tree.names(real)) if node.kind == "directory" else []
         if node.kind == "directory" and self.tree.watch is not None:
             self.tree.watch.list(real)
@@ -245,19 +254,18 @@ class Files:
 
     def rename(self, path: str, to: str) -> None:
         """Move what is at a path; a file or an empty directory in its new place is replaced."""
-        old, new = self.real(path, follow=False), self.real(to, follow=False)
+        old, node = self._found(path, follow=False)
+        new, there = self._found(to, follow=False)
         self._is_read(old)
         self._is_read(new)
-        node = self.tree.get(old)
         if node is None:
             raise problem(ENOENT, path)
         if old == new:
             return
         if f"{new}/".startswith(f"{old}/"):
             raise problem(EINVAL, to)
-        self._may_change(old, path)
-        self._may_change(new, to)
-        there = self.tree.get(new)
+        self._may_change(old, node, path)
+        self._may_change(new, there, to)
         if there is not None:
             if there.kind == "directory" and node.kind != "directory":
                 raise problem(EISDIR, to)
@@ -279,7 +287,7 @@ class Files:
     def change_mode(self, path: str, mode: int) -> None:
         """Set the permission bits, as chmod does."""
         real, node = self._own(path, follow=True)
-        self._put(real, replace(node, mode=mode), path)
+        self._put(real, node, node._replace(mode=mode), path)
 
     def change_owner(
         self, path: str, *, owner: str | None = None, group: str | None = None, follow: bool = True
@@ -289,7 +297,7 @@ class Files:
         foreign = owner not in (None, node.owner) or (group is not None and group not in self.user.groups)
         if foreign and self.user.uid != 0:
             raise problem(EPERM, path)
-        self._put(real, replace(node, owner=owner or node.owner, group=group or node.group), path)
+        self._put(real, node, node._replace(owner=owner or node.owner, group=group or node.group), path)
 
     def set_time(self, path: str, modified: float, *, follow: bool = True) -> None:
         """Set the time of the last change, in Unix seconds, as touch does."""
@@ -297,7 +305,7 @@ class Files:
         node = self.node(path, follow=follow)
         if self.user.name != node.owner:
             self._need(WRITE, node, path)
-        self._put(real, replace(node, modified=modified), path)
+        self._put(real, node, node._replace(modified=modified), path)
 
     @property
     def free(self) -> int:
@@ -307,15 +315,6 @@ class Files:
     @property
     def _now(self) -> float:
         return self.clock.moment
-
-    def _drawn(self, device: str) -> bytes:
-        """Return what a device gives to whoever reads it to its end, which some of them do not have."""
-        if device in ("/dev/zero", "/dev/full"):
-            return bytes(ZEROS)
-        if device not in ("/dev/random", "/dev/urandom"):
-            return b""
-        self.tree.draws += 1
-        return shake_256(f"{self.clock.moment} {self.tree.draws}".encode()).digest(ENDLESS)
 
     def _real(self, path: str, asked: str, follow: bool, links: int) -> str:
         if len(path) > LONGEST_PATH:
@@ -346,14 +345,6 @@ class Files:
             at = next_
         return at or "/"
 
-    def _directory(self, real: str, path: str) -> TreeNode:
-        node = self.tree.get(real)
-        if node is None:
-            raise problem(ENOENT, path)
-        if node.kind != "directory":
-            raise problem(ENOTDIR, path)
-        return node
-
     def _need(self, access: int, node: TreeNode, path: str) -> None:
         if not self.user.may(access, node):
             raise problem(EACCES, path)
@@ -369,32 +360,33 @@ class Files:
             raise problem(EPERM, path)
         return real, node
 
-    def _may_change(self, real: str, path: str) -> None:
-        """Raise OSError unless the user may make, replace or remove the name of a path."""
+    def _may_change(self, real: str, node: TreeNode | None, path: str) -> None:
+        """Raise OSError unless the user may make the name of a path, or replace or remove the node there."""
         if real == "/" or real.startswith(PROC):
             raise problem(EACCES, path)
-        above = self._directory(dirname(real), path)
+        above = _directory(self.tree.get(real[: real.rindex("/")] or "/"), path)
         self._need(WRITE | SEARCH, above, path)
-        node = self.tree.get(real)
         foreign = node is not None and self.user.name not in (node.owner, above.owner)
         if foreign and above.mode & STICKY and self.user.uid != 0:
             # In /tmp everybody may make files, but only owners may remove theirs.
             raise problem(EPERM, path)
-        if self._is_locked(real):
+        if self.disk.is_locked(real):
             raise problem(EROFS, path)
 
-    def _is_locked(self, real: str) -> bool:
-        """True below a directory that is mounted read-only; /run has a disk of its own."""
-        locked = [mount for mount in self.disk.read_only if f"{real}/".startswith(f"{mount.rstrip('/')}/")]
-        return bool(locked) and (locked != ["/"] or not f"{real}/".startswith("/run/"))
-
-    def _put(self, real: str, node: TreeNode, path: str, *, grows: bool = False) -> None:
-        if self._is_locked(real):
+    def _put(self, real: str, before: TreeNode | None, node: TreeNode, path: str, *, grows: bool = False) -> None:
+        if self.disk.is_locked(real):
             raise problem(EROFS, path)
         if len(node.content) > self.disk.largest_file:
             raise problem(EFBIG, path)
-        before = self.tree.get(real)
         more = node.size - (0 if before is None else before.size)
         if more > 0 and more > self.free:
             raise problem(ENOSPC, path)
-        self.tree.put(real, node, grows=grows)
+        self.tree.set(real, before, node, more=more, grows=grows)
+
+
+def _directory(node: TreeNode | None, path: str) -> TreeNode:
+    if node is None:
+        raise problem(ENOENT, path)
+    if node.kind != "directory":
+        raise problem(ENOTDIR, path)
+    return node

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from simtrain.files.yaml_files import Place
 from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.disk import Disk
 from simtrain.worlds.machine.file_tree import BaseTree
-from simtrain.worlds.machine.files import Disk
 from simtrain.worlds.machine.rows import groups_of, nodes_of, users_of
 from simtrain.worlds.machine.spec import HostSource, MachineSpec
 from simtrain.worlds.machine.spec_values import byte_count

@@ -1,7 +1,7 @@
 """What a job in the background does, one segment for each moment at which it goes on after it has let time pass."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import TreeNode
@@ -61,7 +61,7 @@ def _grown(node: TreeNode, before: TreeNode | None, now: TreeNode | None) -> Tre
     found = b"" if before is None else before.content
     if not node.content.startswith(found):
         return node
-    return replace(now, content=now.content + node.content[len(found) :], modified=node.modified)
+    return now._replace(content=now.content + node.content[len(found) :], modified=node.modified)
 
 
 @dataclass(slots=True)

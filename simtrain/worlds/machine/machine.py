@@ -10,9 +10,10 @@ from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.cron import Cron
+from simtrain.worlds.machine.disk import Disk
 from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Finished, Result, Shell
 from simtrain.worlds.machine.file_tree import ComputedFiles, FileTree
-from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import Jobs
 from simtrain.worlds.machine.records import Records

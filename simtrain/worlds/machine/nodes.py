@@ -1,7 +1,6 @@
 """What lies at one path of a machine: a file, a directory, a link or a device. Nodes never change; a write puts a new one."""
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["file", "directory", "link", "device"]
 
@@ -13,8 +12,7 @@ DIRECTORY_SIZE = 4096
 _LETTERS: dict[Kind, str] = {"file": "-", "directory": "d", "link": "l", "device": "c"}
 
 
-@dataclass(frozen=True, slots=True)
-class TreeNode:
+class TreeNode(NamedTuple):
     """One entry of the file tree. `mode` holds the permission bits only, `modified` is Unix time in seconds.
 
     `claimed` is the size that a file tells and occupies if it is more than its content: a log of 30 GB whose content is its
@@ -48,9 +46,10 @@ class TreeNode:
         return _LETTERS[self.kind] + bits
 
 
-@dataclass(frozen=True, slots=True)
 class ComputedNode(TreeNode):
     """What lies below /proc: it takes no space."""
+
+    __slots__ = ()
 
     @property
     def size(self) -> int:

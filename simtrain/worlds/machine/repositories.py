@@ -15,8 +15,9 @@ from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.bashkit_shell import BashkitShell
 from simtrain.worlds.machine.commands.git import git
+from simtrain.worlds.machine.disk import Disk
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
-from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.host_texts import HostTexts, relative_moment
 from simtrain.worlds.machine.invocation import Invocation, Result

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha1
 from typing import Literal, TypeAlias
 
@@ -37,11 +38,22 @@ class Signature:
     @property
     def seconds(self) -> int:
         """Whole seconds since 1970."""
-        return int(self.moment.timestamp())
+        return _seconds(self.at)
 
     def encode(self) -> str:
         """Return git's own form: `Name <mail> 1925280000 +0100`."""
-        return f"{self.name} <{self.email}> {self.seconds} {self.moment:%z}"
+        return f"{self.name} <{self.email}> {_raw_time(self.at)}"
+
+
+# A command asks for the same few times again and again.
+@lru_cache(maxsize=4096)
+def _seconds(at: str) -> int:
+    return int(datetime.fromisoformat(at).timestamp())
+
+
+@lru_cache(maxsize=4096)
+def _raw_time(at: str) -> str:
+    return f"{_seconds(at)} {datetime.fromisoformat(at):%z}"
 
 
 @dataclass(frozen=True, slots=True)

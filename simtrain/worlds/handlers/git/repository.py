@@ -127,7 +127,8 @@ class Repository(ABC):
     def ref(self, name: str) -> str | None:
         """Return the id that a ref (or `HEAD`) leads to; None if it leads nowhere."""
         if name == "HEAD":
-            return self.ref(self.head) if self.head.startswith("refs/") else self.head
+            head = self.head
+            return self.ref(head) if head.startswith("refs/") else head
         target = self.target(name)
         if target is None:
             return None

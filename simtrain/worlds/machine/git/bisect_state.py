@@ -52,7 +52,7 @@ class Bisection:
     @property
     def bad(self) -> str | None:
         """The commit known to be bad."""
-        return self._repository.refs().get(f"{_REFS}{self.terms[0]}")
+        return self._repository.target(f"{_REFS}{self.terms[0]}")
 
     @property
     def good(self) -> dict[str, None]:
@@ -66,7 +66,7 @@ class Bisection:
 
     def _marked(self, word: str) -> dict[str, None]:
         prefix = f"{_REFS}{word}-"
-        return {sha: None for ref, sha in self._repository.refs().items() if ref.startswith(prefix)}
+        return {sha: None for ref, sha in self._repository.refs(_REFS).items() if ref.startswith(prefix)}
 
     def begin(self, origin: str, paths: Sequence[str], written: Sequence[str]) -> None:
         """Begin anew."""
@@ -76,9 +76,8 @@ class Bisection:
 
     def clear(self) -> None:
         """Forget everything."""
-        for ref in self._repository.refs():
-            if ref.startswith(_REFS):
-                self._repository.remove_ref(ref)
+        for ref in self._repository.refs(_REFS):
+            self._repository.remove_ref(ref)
         for name in _FILES:
             self._repository.drop(name)
 

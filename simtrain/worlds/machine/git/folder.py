@@ -1,8 +1,8 @@
 """A repository in a `.git` folder of the machine, in git's own formats (git's Documentation/gitrepository-layout)."""
 
-import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from simtrain.values.types import JsonObject
 from simtrain.worlds.handlers.git.objects import (
@@ -19,15 +19,26 @@ from simtrain.worlds.handlers.git.objects import (
     object_id,
 )  # fmt: skip
 from simtrain.worlds.handlers.git.repository import SYMBOLIC, Repository, by_path
+from simtrain.worlds.machine.accounts import READ, SEARCH
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.git.config import changed_config, parsed_config
-from simtrain.worlds.machine.git.index_file import decoded, encoded
+from simtrain.worlds.machine.git.index_file import Stages, decoded, encoded
+from simtrain.worlds.machine.git.object_file import object_file, read_object
+from simtrain.worlds.machine.nodes import TreeNode
 
-_KINDS: tuple[Kind, ...] = ("commit", "tree", "blob", "tag")
+NO_TIME = "1970-01-01T00:00:00+00:00"
+_FOLDERS = (
+    "", "/objects", "/objects/info", "/objects/pack", "/refs", "/refs/heads", "/refs/tags", "/hooks", "/info", "/branches",
+)  # fmt: skip
 _DESCRIPTION = "Unnamed repository; edit this file 'description' to name the repository.\n"
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
 
 
+def _nobody() -> Signature:
+    return Signature("", "", NO_TIME)
+
+
+@lru_cache(maxsize=1024)
 def signed(text: str) -> Signature:
     """Return the person and time of git's form `Name <mail> 1925280000 +0100`."""
     who, _, when = text.rpartition("> ")
@@ -61,16 +72,35 @@ class FolderRepository(Repository):
         self.folder = folder or f"{path.rstrip('/')}/.git"
         self._known: dict[str, tuple[Kind, bytes]] = {}
         self._commits: dict[str, Commit] = {}
-        self.by = Signature("", "", "1970-01-01T00:00:00+00:00")
+        # Each with the node that it was read from, which every write replaces.
+        self._texts: dict[str, tuple[TreeNode, str]] = {}
+        self._stages: tuple[TreeNode, Stages] | None = None
+        self._ask: Callable[[], Signature] = _nobody
+        self._by: Signature | None = None
+
+    @property
+    def by(self) -> Signature:
+        """Return who changes refs, and when."""
+        if self._by is None:
+            self._by = self._ask()
+        return self._by
+
+    def signed_by(self, by: Callable[[], Signature]) -> None:
+        """Set what tells who changes refs, which is asked where something notes it."""
+        self._ask, self._by = by, None
 
     # Files of the folder.
 
     def text(self, name: str) -> str | None:
         """Return the text of a file below `.git`; None if it is missing."""
         path = f"{self.folder}/{name}"
-        if not self.disk.exists(path) or self.disk.is_directory(path):
+        node = self.disk.find(path)
+        if node is None or node.kind == "directory":
             return None
-        return self.disk.read(path).decode("utf-8", "surrogateescape")
+        held = self._texts.get(name)
+        if held is None or held[0] is not node:
+            held = self._texts[name] = node, self.disk.read(path).decode("utf-8", "surrogateescape")
+        return held[1]
 
     def put_text(self, name: str, text: str) -> None:
         """Write a file below `.git`."""
@@ -87,8 +117,9 @@ class FolderRepository(Repository):
             self.disk.remove(path, recursive=True)
 
     def begin(self, *, head: str, name: str, mail: str) -> None:
-        for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", "branches"):
-            self.disk.make_directory(f"{self.folder}/{folder}", parents=True)
+        for folder in _FOLDERS:
+            if not self.disk.is_directory(f"{self.folder}{folder}"):
+                self.disk.make_directory(f"{self.folder}{folder}", parents=not folder)
         self.put_text("HEAD", f"{SYMBOLIC}{head}\n")
         self.put_text("description", _DESCRIPTION)
         self.put_text("config", _CONFIG)
@@ -96,7 +127,7 @@ class FolderRepository(Repository):
         if name:
             self.configure("user.name", name)
             self.configure("user.email", mail)
-            self.by = Signature(name, mail, self.by.at)
+            self.signed_by(lambda: Signature(name, mail, NO_TIME))
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a key of the repository's configuration; None removes it."""
@@ -113,9 +144,7 @@ class FolderRepository(Repository):
             path = f"{self.folder}/objects/{sha[:2]}/{sha[2:]}"
             if len(sha) != 40 or not self.disk.exists(path):
                 return ("tree", b"") if sha == EMPTY_TREE else None
-            head, _, content = zlib.decompress(self.disk.read(path)).partition(b"\0")
-            name = head.split(b" ")[0].decode()
-            self._known[sha] = (next(kind for kind in _KINDS if kind == name), content)
+            self._known[sha] = read_object(self.disk.read(path))
         return self._known[sha]
 
     def content(self, sha: str) -> bytes:
@@ -130,11 +159,11 @@ class FolderRepository(Repository):
         sha = object_id(kind, content)
         folder = f"{self.folder}/objects/{sha[:2]}"
         path = f"{folder}/{sha[2:]}"
-        if not self.disk.exists(path):
-            if not self.disk.exists(folder):
-                self.disk.make_directory(folder, parents=True)
-            # Stored, not compressed: libraries of zlib differ in what they make of the same content.
-            self.disk.write(path, zlib.compress(b"%s %d\0" % (kind.encode(), len(content)) + content, 0), mode=0o444)
+        begun = self.disk.exists(folder)
+        if not begun:
+            self.disk.make_directory(folder, parents=True)
+        if not begun or not self.disk.exists(path):
+            self.disk.write(path, object_file(kind, content), mode=0o444)
         self._known[sha] = (kind, content)
         return sha
 
@@ -222,13 +251,21 @@ class FolderRepository(Repository):
     def user(self) -> tuple[str, str]:
         return self.setting("user.name") or "", self.setting("user.email") or ""
 
-    def refs(self) -> dict[str, str]:
-        top = f"{self.folder}/refs"
+    def refs(self, below: str = "refs/") -> dict[str, str]:
+        """Return all refs by full name, sorted, or those below a folder; a symbolic one holds `ref: NAME`."""
+        top = f"{self.folder}/{below.rstrip('/')}"
         found: dict[str, str] = {}
-        for path in self.disk.walk(top) if self.disk.exists(top) else ():
+        if self.disk.exists(top):
+            self._collect_refs(top, found)
+        return dict(sorted(found.items(), key=lambda item: item[0].encode()))
+
+    def _collect_refs(self, folder: str, found: dict[str, str]) -> None:
+        for name in self.disk.names(folder):
+            path = f"{folder}/{name}"
             if not self.disk.is_directory(path):
                 found[path[len(self.folder) + 1 :]] = self.disk.read(path).decode().strip()
-        return dict(sorted(found.items(), key=lambda item: item[0].encode()))
+            elif self.disk.may(READ | SEARCH, path):
+                self._collect_refs(path, found)
 
     def target(self, name: str) -> str | None:
         text = self.text(name) if name.startswith("refs/") else None
@@ -282,7 +319,12 @@ class FolderRepository(Repository):
     def stages(self) -> dict[tuple[str, int], TreeEntry]:
         """Return all entries of the index, conflicts included."""
         path = f"{self.folder}/index"
-        return decoded(self.disk.read(path)) if self.disk.exists(path) else {}
+        node = self.disk.find(path)
+        if node is None:
+            return {}
+        if self._stages is None or self._stages[0] is not node:
+            self._stages = node, decoded(self.disk.read(path))
+        return dict(self._stages[1])
 
     def put_stages(self, entries: Mapping[tuple[str, int], TreeEntry]) -> None:
         """Write the index."""

@@ -71,13 +71,13 @@ class GitSession:
                     raise GitStop("fatal: not a git repository (or any of the parent directories): .git")
                 at = dirname(at)
             self._repository = FolderRepository(self.call.files, at)
-            self._repository.by = self._committer_or_none()
+            self._repository.signed_by(self._committer_or_none)
         return self._repository
 
     def open(self, repository: FolderRepository) -> None:
         """Work on this repository from now on."""
         self._repository = repository
-        repository.by = self._committer_or_none()
+        repository.signed_by(self._committer_or_none)
 
     @property
     def prefix(self) -> str:
@@ -218,13 +218,13 @@ class GitSession:
     def move(self, sha: str, message: str) -> None:
         """Move the branch that is checked out, or HEAD, to a commit, and note it in the logs."""
         repository = self.repository
-        old, head = repository.ref("HEAD"), repository.head
+        old, head, at = repository.ref("HEAD"), repository.head, self.reflog_time
         if head.startswith("refs/"):
             repository.set_ref(head, sha)
-            repository.note(head, old=old or "0" * 40, new=sha, message=message, at=self.reflog_time)
+            repository.note(head, old=old or "0" * 40, new=sha, message=message, at=at)
         else:
             repository.set_head(sha)
-        repository.note("HEAD", old=old or "0" * 40, new=sha, message=message, at=self.reflog_time)
+        repository.note("HEAD", old=old or "0" * 40, new=sha, message=message, at=at)
 
     # Paths.
 

@@ -41,8 +41,8 @@ def nodes(tree: Tree, home: Path, owner: str, group: str) -> dict[str, TreeNode]
     return found
 
 
-def run(entry: Entry, tree: Tree, home: Path) -> Outcome:
-    """Run one entry in a fresh machine, as the user who runs the tests."""
+def opened(tree: Tree, home: Path) -> tuple[Machine, BashkitShell]:
+    """Return a fresh machine, and a shell on it of the user who runs the tests."""
     number = os.getuid()
     owner, group = pwd.getpwuid(number).pw_name, getgrgid(os.getgid()).gr_name
     user = User(owner, number, str(home), (group,))
@@ -56,7 +56,12 @@ def run(entry: Entry, tree: Tree, home: Path) -> Outcome:
         groups={group: os.getgid()},
     )
     environment = {**ENVIRONMENT, "HOME": str(home), "PWD": str(home)}
-    shell = BashkitShell(machine, user, directory=str(PurePosixPath(home)), environment=environment)
+    return machine, BashkitShell(machine, user, directory=str(PurePosixPath(home)), environment=environment)
+
+
+def run(entry: Entry, tree: Tree, home: Path) -> Outcome:
+    """Run one entry in a fresh machine."""
+    _, shell = opened(tree, home)
     done = shell.run(entry.text)
     return Outcome(
         done.stdout.encode("utf-8", "surrogateescape"), done.stderr.encode("utf-8", "surrogateescape"), done.exit_code

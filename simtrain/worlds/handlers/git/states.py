@@ -1,6 +1,6 @@
 """The states of a repository that diffs compare: a commit, the index, the working tree."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from simtrain.worlds.handlers.git.deltas import Delta, Side, deltas
 from simtrain.worlds.handlers.git.objects import EMPTY_TREE, TreeEntry, blob_id
@@ -29,9 +29,11 @@ def compared(repository: Repository, old: Mapping[str, TreeEntry], new: Mapping[
     return deltas(_stored(repository, old, touched), _stored(repository, new, touched))
 
 
-def against_worktree(repository: Repository, old: Mapping[str, TreeEntry]) -> list[Delta]:
-    """Return the differences from stored files to the files of the working tree that are in the index."""
-    index = repository.index()
+def against_worktree(
+    repository: Repository, old: Mapping[str, TreeEntry], *, conflicts: Collection[str] = ()
+) -> list[Delta]:
+    """Return the differences from stored files to the files of the working tree that are in the index, or in conflict."""
+    index = {*repository.index(), *conflicts}
     tree = repository.worktree()
     # git's diffs leave untracked files out.
     now = {

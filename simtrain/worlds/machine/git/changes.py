@@ -1,13 +1,11 @@
-"""add, rm, mv, clean and diff: the working tree and the index."""
+"""add, rm, mv and clean: the working tree and the index."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from simtrain.worlds.handlers.git.deltas import Delta
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
-from simtrain.worlds.handlers.git.states import against_worktree, compared, worktree_entries
+from simtrain.worlds.handlers.git.states import worktree_entries
 from simtrain.worlds.handlers.git.status import untracked_files
-from simtrain.worlds.machine.git.listing import Wish, written
 from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.resetting import head_files
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
@@ -189,65 +187,3 @@ def clean(session: GitSession) -> None:
         session.say(f"{'Would remove' if dry else 'Removing'} {quoted(session.relative(path))}")
         if not dry:
             session.call.files.remove(f"{repository.path}/{path.rstrip('/')}", recursive=True)
-
-
-def diff(session: GitSession) -> None:
-    """Show differences: working tree, index, commits."""
-    wish, names, paths = Wish(), list[str](), list[str]()
-    cached = quiet = code = False
-    words = list(session.words)
-    if "--no-index" in words:
-        raise GitStop("error: Could not access '--no-index'", 128)
-    while words:
-        word = words.pop(0)
-        if word == "--":
-            paths += words
-            break
-        if word in ("--cached", "--staged"):
-            cached = True
-        elif word in ("--quiet", "--exit-code"):
-            quiet, code = quiet or word == "--quiet", True
-        elif word.startswith("-") and wish.take(word, words):
-            continue
-        elif word.startswith("-"):
-            raise GitStop(f"error: invalid option: {word}", 129)
-        elif not paths and (".." in word or session.maybe(word) is not None):
-            names.append(word)
-        else:
-            if not session.call.files.exists(f"{session.directory}/{word}", follow=False) and not any(
-                one in word for one in "*?["
-            ):
-                session.object(word)
-            paths.append(word)
-    found = compared_states(session, names, cached=cached)
-    specs = session.paths(paths)
-    if code:
-        session.code = int(bool(matching([delta.path for delta in found], specs)))
-    if not quiet:
-        session.output.append(written(session, found, wish, specs=specs))
-
-
-def compared_states(session: GitSession, names: Sequence[str], *, cached: bool) -> list[Delta]:
-    """Return the differences between two commits, a commit and the index or working tree, or index and working tree."""
-    from simtrain.worlds.machine.git.walking import merge_bases
-
-    repository = session.repository
-
-    def files(name: str) -> Mapping[str, TreeEntry]:
-        found = session.object(name)
-        if found.kind == "blob":
-            return {name.partition(":")[2]: TreeEntry("100644", found.sha)}
-        return repository.files(repository.commit(found.sha).tree if found.kind == "commit" else found.sha)
-
-    if len(names) == 1 and ".." in names[0]:
-        left, dots, right = names[0].partition("...") if "..." in names[0] else names[0].partition("..")
-        left, right = left or "HEAD", right or "HEAD"
-        if dots == "...":
-            bases = merge_bases(repository, session.commit_id(left), session.commit_id(right))
-            left = bases[0] if bases else left
-        return compared(repository, files(left), files(right))
-    if len(names) > 1:
-        return compared(repository, files(names[0]), files(names[1]))
-    if cached:
-        return compared(repository, files(names[0]) if names else head_files(session), repository.index())
-    return against_worktree(repository, files(names[0]) if names else repository.index())

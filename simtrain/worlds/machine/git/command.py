@@ -19,7 +19,7 @@ SUBCOMMANDS: dict[str, str] = {
     "add": "changes:add", "apply": "plumbing:apply", "bisect": "bisecting:bisect", "blame": "blaming:blame", "branch": "branches:branch",
     "cat-file": "plumbing:cat_file", "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout",
     "cherry-pick": "merging:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
-    "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",
+    "config": "configuring:config", "describe": "blaming:describe", "diff": "diffing:diff", "fetch": "remotes:fetch",
     "grep": "plumbing:grep", "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log",
     "ls-files": "plumbing:ls_files", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
     "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "pushing:push",

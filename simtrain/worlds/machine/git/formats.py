@@ -11,7 +11,8 @@ from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _PLACE = re.compile(
     r"%(?:x([0-9a-fA-F]{2})|C\([^)]*\)|C(?:red|green|blue|reset|yellow)"
-    r"|([-+ ]?)(a[nNeEdDtriIsl]|c[nNeEdDtriIsl]|[HhTtPpsbBdDnfSN%]|g[dDsne]))"
+    r"|([-+ ]?)(a[nNeEdDtriIsl]|c[nNeEdDtriIsl]|[HhTtPpsbBdDnfSNem%]|g[dDsne]|G[?GSKFPT])"
+    r"|(<|>|><)\((\d+)(?:,(trunc|ltrunc|mtrunc))?\))"
 )
 _NAMED = {"oneline", "short", "medium", "full", "fuller", "reference", "raw"}
 _UNITS = ((90, 1, "second"), (5400, 60, "minute"), (129_600, 3600, "hour"), (1_209_600, 86_400, "day"),
@@ -83,7 +84,7 @@ class CommitWriter:
             self.separated = form.startswith("format:")
             self.form = form.partition(":")[2]
             self.custom = True
-        elif "%" in form:
+        elif "%" in form or not form:
             self.form, self.custom = form, True
         elif form in _NAMED:
             self.form, self.custom = form, False
@@ -91,11 +92,20 @@ class CommitWriter:
             raise GitStop(f"fatal: invalid --pretty format: {form}")
         self._names: dict[str, list[str]] | None = None
         self.move: Move | None = None
+        self.origin: str | None = None
+        """The parent against which a merge is shown."""
+        self.mark = ""
+        """The side from which the next commit is reached."""
 
     @property
     def is_line(self) -> bool:
         """Whether each commit is one block of lines without blank lines around it."""
         return self.custom or self.form in ("oneline", "reference")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written of a commit but its differences."""
+        return self.custom and not self.form
 
     def text(self, sha: str) -> str:
         """Return a commit, without its differences; ends in a newline."""
@@ -105,6 +115,10 @@ class CommitWriter:
         shown = self._session.repository.abbreviated(sha) if self._short else sha
         subject = _subject(commit.message)
         marks = self._marks(sha) if self._decorate else ""
+        if self.origin is not None:
+            short_origin = self._session.repository.abbreviated(self.origin)
+            marks = f" (from {short_origin if self._short else self.origin}){marks}"
+        shown = f"{self.mark} {shown}" if self.mark else shown
         if self.form == "oneline" and self.move is not None:
             return f"{shown}{marks} {self.move.name}: {self.move.message}\n"
         if self.form == "oneline":
@@ -170,7 +184,16 @@ class CommitWriter:
         return f" ({', '.join(names)})" if names else ""
 
     def _filled(self, sha: str, commit: Commit, form: str) -> str:
+        column: list[tuple[str, int, str]] = []
+
         def put(found: re.Match[str]) -> str:
+            if found[4]:
+                column.append((found[4], int(found[5]), found[6] or ""))
+                return ""
+            text = filled(found)
+            return _in_column(text, *column.pop()) if column and found[3] is not None else text
+
+        def filled(found: re.Match[str]) -> str:
             if found[1]:
                 return chr(int(found[1], 16))
             if found[3] is None:
@@ -219,6 +242,10 @@ class CommitWriter:
                 return "\n"
             case "%":
                 return "%"
+            case "m":
+                return self.mark or ">"
+            case "G?":
+                return "N"
             case "gd" | "gD":
                 return self.move.name if self.move else ""
             case "gs":
@@ -240,6 +267,19 @@ class CommitWriter:
         if letter == "l":
             return who.email.partition("@")[0]
         return date_text(who, self._date if letter == "d" else styles[letter], now)
+
+
+def _in_column(text: str, side: str, wide: int, cut: str) -> str:
+    """Return a text as a column: `<` fills it up on the right, `>` on the left, `><` on both."""
+    if len(text) > wide and cut:
+        keep = max(0, wide - 2)
+        half = keep // 2
+        return {
+            "trunc": text[:keep] + "..",
+            "ltrunc": ".." + text[len(text) - keep :],
+            "mtrunc": text[:half] + ".." + text[len(text) - (keep - half) :],
+        }[cut]
+    return text.ljust(wide) if side == "<" else text.rjust(wide) if side == ">" else text.center(wide)
 
 
 def _subject(message: str) -> str:

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from pygit2.enums import DiffOption
 
 from simtrain.worlds.handlers.git.deltas import Delta, is_binary, lines_of
-from simtrain.worlds.handlers.git.patch import edits, patch
+from simtrain.worlds.handlers.git.patch import PatchStyle, differs_in_spaces, edits, patch
 from simtrain.worlds.handlers.git.paths import quoted
 from simtrain.worlds.machine.git.session import GitSession, matching
 
@@ -16,17 +19,32 @@ _FORMS = {
 _QUIET = {"-s", "--no-patch"}
 _IGNORED = {"--no-color", "--color", "--color=never", "--color=always", "--color=auto", "-M", "--find-renames", "--minimal",
             "--no-ext-diff", "--histogram", "--patience", "--indent-heuristic", "--textconv", "--no-textconv", "-C",
-            "--full-index", "--no-prefix", "--ext-diff"} - {"--full-index", "--no-prefix"}  # fmt: skip
+            "--ext-diff", "--no-relative", "--submodule", "--no-indent-heuristic"}  # fmt: skip
+_SPACES = {
+    "-w": DiffOption.IGNORE_WHITESPACE, "--ignore-all-space": DiffOption.IGNORE_WHITESPACE,
+    "-b": DiffOption.IGNORE_WHITESPACE_CHANGE, "--ignore-space-change": DiffOption.IGNORE_WHITESPACE_CHANGE,
+    "--ignore-space-at-eol": DiffOption.IGNORE_WHITESPACE_EOL, "--ignore-cr-at-eol": DiffOption.IGNORE_WHITESPACE_EOL,
+    "--ignore-blank-lines": DiffOption.IGNORE_BLANK_LINES,
+}  # fmt: skip
+Merges: TypeAlias = Literal["", "combined", "dense", "each"]
+_MERGES: dict[str, Merges] = {"-c": "combined", "--combined-all-paths": "combined", "--cc": "dense", "-m": "each"}
 _WIDE = 80
 
 
 @dataclass(slots=True)
 class Wish:
-    """What is asked for: forms in the order of git's output, lines of context."""
+    """What is asked for: forms in the order of git's output, lines of context.
+
+    `letters` are the kinds of differences that are left in (`--diff-filter`), `merges` how those of a merge are shown.
+    """
 
     forms: list[str] = field(default_factory=list[str])
     context: int = 3
     none: bool = False
+    backwards: bool = False
+    style: PatchStyle = field(default_factory=PatchStyle)
+    letters: str = ""
+    merges: Merges = ""
 
     def take(self, word: str, rest: list[str]) -> bool:
         """Return whether a word is an option about the form of differences, and note it."""
@@ -42,17 +60,59 @@ class Wish:
             digits = re.sub(r"\D", "", word) or (rest.pop(0) if rest else "3")
             self.context = int(digits)
             self.forms.append("patch")
+        elif word in _SPACES:
+            self.style = replace(self.style, ignored=self.style.ignored | _SPACES[word])
+        elif word in _MERGES:
+            self.merges = _MERGES[word]
+        elif word == "-R":
+            self.backwards = True
+        elif word.startswith("--diff-filter="):
+            self.letters = word.partition("=")[2]
         else:
-            return word in _IGNORED
+            return self._takes_style(word) or word in _IGNORED
         return True
+
+    def _takes_style(self, word: str) -> bool:
+        name, _, value = word.partition("=")
+        if name == "--no-prefix":
+            self.style = replace(self.style, old="", new="")
+        elif name == "--src-prefix":
+            self.style = replace(self.style, old=value)
+        elif name == "--dst-prefix":
+            self.style = replace(self.style, new=value)
+        elif name == "--full-index":
+            self.style = replace(self.style, full_ids=True)
+        else:
+            return False
+        return True
+
+    def kept(self, found: Sequence[Delta]) -> list[Delta]:
+        """Return those of some differences that are asked for, the way round that they are asked for."""
+        left = [delta for delta in found if self._lets_in(letter(delta))]
+        return [Delta(delta.new, delta.old, delta.alike) for delta in left] if self.backwards else left
+
+    def _lets_in(self, kind: str) -> bool:
+        # A small letter leaves that kind out.
+        chosen = {one for one in self.letters if one.isupper()}
+        return (not chosen or kind in chosen) and kind.lower() not in self.letters
+
+    @property
+    def is_stat_and_patch(self) -> bool:
+        """Whether a bar of signs comes before a patch, which git sets apart by three dashes."""
+        return {"stat", "patch"} <= {*self.forms}
 
 
 def written(
-    session: GitSession, found: Sequence[Delta], wish: Wish, *, default: str = "patch", specs: Sequence[str] = ()
+    session: GitSession,
+    found: Sequence[Delta],
+    wish: Wish,
+    *,
+    default: str = "patch",
+    specs: Sequence[str] = (),
+    follow: bool = False,
 ) -> str:
-    """Return differences in all forms that are asked for."""
-    chosen = set(matching([delta.path for delta in found], specs))
-    kept = [delta for delta in found if delta.path in chosen or (delta.old and delta.old.path in chosen)]
+    """Return differences in all forms that are asked for. `follow` says that a rename is one if its new name is asked for."""
+    kept = wish.kept(_limited(found, specs, follow=follow))
     if wish.none or not kept:
         return ""
     forms = wish.forms or [default]
@@ -61,24 +121,38 @@ def written(
         if form not in forms:
             continue
         if form == "patch":
-            parts.append(patch(kept, context=wish.context, abbreviate=session.repository.abbreviated))
-        elif form == "shortstat":
-            parts.append(shortstat(kept))
-        else:
+            style = replace(wish.style, old=wish.style.new, new=wish.style.old) if wish.backwards else wish.style
+            parts.append(patch(kept, context=wish.context, abbreviate=session.repository.abbreviated, style=style))
+        elif form in ("name-only", "name-status", "summary"):
             parts.append(_TEXTS[form](kept))
+        else:
+            parts.append(_NUMBERS[form](kept, wish.style.ignored))
     if (len(parts) > 1 and forms[-1] == "patch") or ("patch" in forms and len(parts) > 1):
         return "".join(parts[:-1]) + "\n" + parts[-1]
     return "".join(parts)
 
 
-def counts(delta: Delta) -> tuple[int, int] | None:
+def _limited(found: Sequence[Delta], specs: Sequence[str], *, follow: bool) -> list[Delta]:
+    """Return the differences of some paths. Of a rename that leads out of them, one side is left."""
+    if not specs:
+        return [*found]
+    kept: list[Delta] = []
+    for delta in found:
+        old = delta.old if delta.old and matching([delta.old.path], specs) else None
+        new = delta.new if delta.new and matching([delta.new.path], specs) else None
+        if old or new:
+            kept.append(delta if follow or delta.alike is None or (old and new) else Delta(old, new))
+    return kept
+
+
+def counts(delta: Delta, ignored: DiffOption = DiffOption.NORMAL) -> tuple[int, int] | None:
     """Return the added and removed lines of a difference; None for binary files."""
     old, new = delta.old.content if delta.old else b"", delta.new.content if delta.new else b""
     if is_binary(old) or is_binary(new):
         return None
     if old == new:
         return 0, 0
-    found = list(edits(lines_of(old), lines_of(new)))
+    found = list(edits(lines_of(old), lines_of(new), ignored))
     return sum(one.new_count for one in found), sum(one.old_count for one in found)
 
 
@@ -108,9 +182,12 @@ def renamed(old: str, new: str) -> str:
     return f"{old[:left]}{{{old[left : len(old) - right]} => {new[left : len(new) - right]}}}{end}"
 
 
-def stat(found: Sequence[Delta]) -> str:
+def stat(found: Sequence[Delta], ignored: DiffOption = DiffOption.NORMAL) -> str:
     """Return `--stat`: names, numbers of changed lines, a bar of signs, and the sum."""
-    rows = [(_name(delta), counts(delta), delta) for delta in found]
+    found = _but_spaces(found, ignored)
+    if not found:
+        return ""
+    rows = [(_name(delta), counts(delta, ignored), delta) for delta in found]
     most = max((sum(count) for _, count, _ in rows if count), default=0)
     digits = len(str(most))
     binary = any(count is None for _, count, _ in rows)
@@ -134,7 +211,7 @@ def stat(found: Sequence[Delta]) -> str:
         plus, minus = _scaled(count, most, bar)
         signs = "+" * plus + "-" * minus
         lines.append(f" {shown.ljust(wide)} | {str(sum(count)).rjust(digits)}{' ' if signs else ''}{signs}\n")
-    return "".join(lines) + shortstat(found)
+    return "".join(lines) + shortstat(found, ignored)
 
 
 def _cut(name: str, wide: int) -> str:
@@ -161,11 +238,17 @@ def _scaled(count: tuple[int, int], most: int, bar: int) -> tuple[int, int]:
     return total - less, less
 
 
-def shortstat(found: Sequence[Delta]) -> str:
+def _but_spaces(found: Sequence[Delta], ignored: DiffOption) -> Sequence[Delta]:
+    """Return the files that differ in more than in spaces that do not count."""
+    return [delta for delta in found if not differs_in_spaces(delta, ignored)] if ignored else found
+
+
+def shortstat(found: Sequence[Delta], ignored: DiffOption = DiffOption.NORMAL) -> str:
     """Return the sum of a `--stat`."""
+    found = _but_spaces(found, ignored)
     if not found:
         return ""
-    known = [count for delta in found if (count := counts(delta)) is not None]
+    known = [count for delta in found if (count := counts(delta, ignored)) is not None]
     plus, minus = sum(count[0] for count in known), sum(count[1] for count in known)
     text = f" {len(found)} file{'s' if len(found) != 1 else ''} changed"
     if plus or not minus:
@@ -194,10 +277,9 @@ def summary(found: Sequence[Delta]) -> str:
     return "".join(lines)
 
 
-def _numstat(found: Sequence[Delta]) -> str:
-    return "".join(
-        "\t".join([*(str(number) for number in (counts(delta) or ("-", "-"))), _name(delta)]) + "\n" for delta in found
-    )
+def _numstat(found: Sequence[Delta], ignored: DiffOption = DiffOption.NORMAL) -> str:
+    rows = ((counts(delta, ignored) or ("-", "-"), _name(delta)) for delta in _but_spaces(found, ignored))
+    return "".join(f"{plus}\t{minus}\t{name}\n" for (plus, minus), name in rows)
 
 
 def _names(found: Sequence[Delta]) -> str:
@@ -225,4 +307,5 @@ def _statuses(found: Sequence[Delta]) -> str:
     return "".join(lines)
 
 
-_TEXTS = {"stat": stat, "numstat": _numstat, "summary": summary, "name-only": _names, "name-status": _statuses}
+_TEXTS = {"summary": summary, "name-only": _names, "name-status": _statuses}
+_NUMBERS = {"stat": stat, "numstat": _numstat, "shortstat": shortstat}

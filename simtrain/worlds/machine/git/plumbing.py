@@ -231,7 +231,7 @@ def grep(session: GitSession) -> None:
         raise GitStop("fatal: no pattern given")
     repository = session.repository
     pattern, rest = words[0], words[1:]
-    from simtrain.worlds.machine.git.history import regular
+    from simtrain.worlds.machine.git.log_request import regular
 
     text = re.escape(pattern) if "F" in letters else pattern if letters & {"E", "P"} else regular(pattern)
     wanted = re.compile(rf"\b(?:{text})\b" if "w" in letters else text, re.IGNORECASE if "i" in letters else 0)

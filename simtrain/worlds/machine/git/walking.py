@@ -11,10 +11,11 @@ from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 @dataclass(slots=True)
 class Range:
-    """Commits that are asked for: those reachable from `wanted` and not from `unwanted`."""
+    """Commits that are asked for: those reachable from `wanted` and not from `unwanted`. `sides` are the ends of `a...b`."""
 
     wanted: list[str] = field(default_factory=list[str])
     unwanted: list[str] = field(default_factory=list[str])
+    sides: tuple[str, str] | None = None
 
     def take(self, session: GitSession, word: str) -> bool:
         """Add a revision or range (`a..b`, `a...b`, `^a`); return whether it is one."""
@@ -34,6 +35,7 @@ class Range:
                     self.wanted.append(other)
                 else:
                     self.wanted += [one, other]
+                    self.sides = one, other
                     self.unwanted += merge_bases(session.repository, one, other)
                 return True
         if session.maybe(word) is None:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from posixpath import basename
 from shlex import quote
 
-from simtrain.worlds.machine.commands.diff_forms import Comparison, DiffForm, written
+from simtrain.worlds.machine.commands.diff_forms import Comparison, DiffForm, coloured, written
 from simtrain.worlds.machine.commands.line_edits import line_edits
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.commands.zones import local
@@ -14,7 +14,7 @@ from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
 
 _DIGITS = 10
-_SHORT = "abBC:cdEiI:L:lnNprqsStTU:uvwW:x:X:yZ"
+_SHORT = "abBC:cdeEiI:L:lnNprqsStTU:uvwW:x:X:yZ"
 _LONG = {
     "text": "a", "ignore-space-change": "b", "ignore-blank-lines": "B", "context=?": "C", "minimal": "d",
     "ignore-tab-expansion": "E", "ignore-case": "i", "ignore-matching-lines=": "I", "label=": "L", "new-file": "N",
@@ -22,7 +22,7 @@ _LONG = {
     "unified=?": "U", "ignore-all-space": "w", "width=": "W", "exclude=": "x", "side-by-side": "y",
     "ignore-trailing-space": "Z", "color=?": "color", "suppress-common-lines": "suppress-common-lines",
     "strip-trailing-cr": "strip-trailing-cr", "no-dereference": "no-dereference", "normal": "normal",
-    "left-column": "left-column",
+    "left-column": "left-column", "ed": "e", "rcs": "n", "unidirectional-new-file": "unidirectional-new-file",
 }  # fmt: skip
 _SPACES = re.compile(rb"[ \t]+")
 
@@ -145,6 +145,8 @@ class _Run:
             labels[1] if len(labels) > 1 else f"{new}\t{self._time(new, after)}",
         )
         text = written(Comparison(lines, others, found, heads), self._form)
+        if options.value("color") == "always":
+            text = coloured(text, self._form.style)
         if self._form.style == "side by side":
             self.code = max(self.code, 1 if found else 0)
             self.output.append(text)
@@ -226,9 +228,18 @@ def _lines(content: bytes) -> list[bytes]:
 
 
 def _form(options: Options) -> DiffForm:
-    style = options.last("u", "U", "c", "C", "y", "normal") or "normal"
+    style = options.last("u", "U", "c", "C", "y", "e", "n", "normal") or ("c" if options.has("p") else "normal")
     context = int(options.value(style) or 3) if style in ("U", "C") else 3
-    names = {"u": "unified", "U": "unified", "c": "context", "C": "context", "y": "side by side", "normal": "normal"}
+    names = {
+        "u": "unified",
+        "U": "unified",
+        "c": "context",
+        "C": "context",
+        "y": "side by side",
+        "normal": "normal",
+        "e": "ed",
+        "n": "rcs",
+    }
     return DiffForm(
         names[style],
         context=context,

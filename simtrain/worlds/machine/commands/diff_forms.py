@@ -9,6 +9,10 @@ from simtrain.worlds.machine.commands.line_edits import LineEdit
 _NO_NEWLINE = "\\ No newline at end of file\n"
 _FUNCTION = re.compile(rb"[A-Za-z_$]")
 _GUTTER = 3
+_COLOURS = {
+    "unified": (("@@", "36"), ("-", "31"), ("+", "32")),
+    "normal": (("<", "31"), (">", "32"), *((str(digit), "36") for digit in range(10))),
+}
 _TAB = 8
 
 
@@ -44,6 +48,8 @@ def written(found: Comparison, form: DiffForm) -> str:
         return "".join(_unified(found, form))
     if form.style == "context":
         return "".join(_context(found, form))
+    if form.style in ("ed", "rcs"):
+        return "".join(_ed(found) if form.style == "ed" else _rcs(found))
     return "".join(_normal(found))
 
 
@@ -67,6 +73,39 @@ def _normal(found: Comparison) -> Iterator[str]:
         if letter == "c":
             yield "---\n"
         yield from (_text("> ", line) for line in found.new[edit.new_start : edit.new_end])
+
+
+def _ed(found: Comparison) -> Iterator[str]:
+    """Yield commands of ed that make the new text of the old one, from the end to the beginning: so they move no lines that come later."""
+    for edit in reversed(found.edits):
+        letter = "a" if edit.start == edit.end else "d" if edit.new_start == edit.new_end else "c"
+        yield f"{_numbers(edit.start, edit.end)}{letter}\n"
+        if letter != "d":
+            yield from (_text("", line) for line in found.new[edit.new_start : edit.new_end])
+            yield ".\n"
+
+
+def _rcs(found: Comparison) -> Iterator[str]:
+    """Yield what RCS keeps of a change: where lines go, how many, and those that come."""
+    for edit in found.edits:
+        if edit.end > edit.start:
+            yield f"d{edit.start + 1} {edit.end - edit.start}\n"
+        if edit.new_end > edit.new_start:
+            yield f"a{edit.end} {edit.new_end - edit.new_start}\n"
+            yield from (line.decode("utf-8", "surrogateescape") for line in found.new[edit.new_start : edit.new_end])
+
+
+def coloured(text: str, style: str) -> str:
+    """Return differences in the normal or the unified form with the colours of `--color=always`."""
+    colours = _COLOURS.get(style)
+    if colours is None:
+        return text
+    lines: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        is_head = style == "unified" and number < 2
+        code = "1" if is_head else next((code for sign, code in colours if line.startswith(sign)), "")
+        lines.append(f"\033[{code}m{line}\033[0m" if code and line else line)
+    return "\n".join(lines)
 
 
 def hunks(edits: Sequence[LineEdit], context: int) -> Iterator[list[LineEdit]]:

@@ -11,11 +11,14 @@ from simtrain.values.clock import instant
 from simtrain.values.errors import InputError
 from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE
 from simtrain.worlds.machine.commands.find_format import formatted
+from simtrain.worlds.machine.commands.ls import link_count
 from simtrain.worlds.machine.commands.modes import new_mode
 from simtrain.worlds.machine.invocation import Invocation, quoted
 from simtrain.worlds.machine.nodes import TreeNode
 
 DAY, MINUTE = 86_400, 60
+_WITH_BACKSLASHES = ("emacs", "findutils-default", "ed", "grep", "posix-basic", "posix-minimal-basic", "sed")
+"""Kinds of regular expressions in which groups are written with a backslash."""
 _TYPES = {"f": "file", "d": "directory", "l": "link", "c": "device"}
 _SIZES = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -47,6 +50,7 @@ class Search:
     pruned: bool = False
     stopped: bool = False
     failed: bool = False
+    answers: list[str] | None = None
 
 
 Test = Callable[[Search, Found], bool]
@@ -63,6 +67,7 @@ class Expression:
     most: int = 10_000
     words: list[str] = field(default_factory=list[str])
     call: Invocation | None = None
+    extended: bool = False
 
     def parse(self) -> None:
         """Parse the words. Raises ExpressionError."""
@@ -122,9 +127,14 @@ class Expression:
             self.deepest_first = self.deepest_first or word in ("-depth", "-delete")
             self.acts = self.acts or word in _ACTIONS
             return _PLAIN[word]
-        if word in ("-exec", "-execdir", "-ok"):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
             self.acts = True
             return self._exec(word)
+        if word == "-regextype":
+            self.extended = self._value(word) not in _WITH_BACKSLASHES
+            return _always
+        if word in ("-regex", "-iregex"):
+            return _regex(word, self._value(word), extended=self.extended)
         make = _VALUED.get(word)
         if make is None:
             raise ExpressionError(f"find: unknown predicate `{word}'")
@@ -142,7 +152,8 @@ class Expression:
         if not self.words or not command:
             raise ExpressionError(f"find: missing argument to `{option}'")
         self.words.pop(0)
-        return _executed(command, inside=option == "-execdir")
+        run = _executed(command, inside=option in ("-execdir", "-okdir"))
+        return _if_answered(command, run) if option in ("-ok", "-okdir") else run
 
 
 def _always(search: Search, found: Found) -> bool:
@@ -167,6 +178,17 @@ def _executed(command: list[str], *, inside: bool) -> Test:
         return result.exit_code == 0
 
     return run
+
+
+def _if_answered(command: list[str], run: Test) -> Test:
+    def ask(search: Search, found: Found) -> bool:
+        search.errors.append(f"< {command[0]} ... {found.shown} > ? ")
+        if search.answers is None:
+            search.answers = (search.call.stdin or "").splitlines()
+        answer = search.answers.pop(0) if search.answers else ""
+        return answer[:1] in ("y", "Y") and run(search, found)
+
+    return ask
 
 
 def _collected(command: list[str]) -> Test:
@@ -251,10 +273,12 @@ def _pattern(call: Invocation, option: str, value: str) -> Test:
     return lambda search, found: matches(found.shown) is not None
 
 
-def _regex(call: Invocation, option: str, value: str) -> Test:
-    # Emacs' syntax, the default: groups and alternatives are written with a backslash.
-    source = re.sub(r"\\([(){}|])", "\0\\1", value)
-    source = re.sub(r"(?<!\0)([(){}|])", r"\\\1", source).replace("\0", "")
+def _regex(option: str, value: str, *, extended: bool) -> Test:
+    source = value
+    if not extended:
+        # Groups and alternatives are written with a backslash.
+        source = re.sub(r"\\([(){}|])", "\0\\1", value)
+        source = re.sub(r"(?<!\0)([(){}|])", r"\\\1", source).replace("\0", "")
     try:
         pattern = re.compile(source, re.IGNORECASE if option == "-iregex" else 0)
     except re.error:
@@ -278,6 +302,18 @@ def _compared(option: str, value: str) -> Callable[[float], bool]:
     if sign == "+":
         return lambda given: given > number
     return (lambda given: given < number) if sign == "-" else (lambda given: given == number)
+
+
+def _same_file(call: Invocation, option: str, value: str) -> Test:
+    if not call.files.exists(call.path(value), follow=False):
+        raise ExpressionError(f"find: '{value}': No such file or directory")
+    real = call.files.real(call.path(value), follow=False)
+    return lambda search, found: call.files.real(found.path, follow=False) == real
+
+
+def _link_number(call: Invocation, option: str, value: str) -> Test:
+    fits = _compared(option, value)
+    return lambda search, found: fits(link_count(call, found.path, found.node))
 
 
 def _size(call: Invocation, option: str, value: str) -> Test:
@@ -348,7 +384,7 @@ def _printf(call: Invocation, option: str, value: str) -> Test:
 
 _VALUED: dict[str, Callable[[Invocation, str, str], Test]] = {
     "-name": _pattern, "-iname": _pattern, "-path": _pattern, "-ipath": _pattern, "-wholename": _pattern, "-lname": _pattern,
-    "-regex": _regex, "-iregex": _regex, "-type": _type, "-size": _size, "-mtime": _age, "-atime": _age, "-ctime": _age,
+    "-type": _type, "-samefile": _same_file, "-links": _link_number, "-size": _size, "-mtime": _age, "-atime": _age, "-ctime": _age,
     "-mmin": _age, "-amin": _age, "-cmin": _age, "-newer": _newer, "-newermt": _newer, "-perm": _permissions,
-    "-user": _owner, "-group": _owner, "-printf": _printf, "-regextype": lambda call, option, value: _always,
+    "-user": _owner, "-group": _owner, "-printf": _printf,
 }  # fmt: skip

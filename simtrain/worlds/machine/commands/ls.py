@@ -168,9 +168,15 @@ class _Listing:
             return head + _in_commas(names)
         if self._options.last("l", "1", "C", "m", "x") in ("C", "x"):
             wide = int(self._options.value("w") or self._call.environment.get("COLUMNS") or 80)
-            return head + in_columns(names, wide, across=self._options.last("C", "x") == "x")
+            return head + in_columns(names, wide, across=self._options.last("C", "x") == "x", tab=self._tab)
         end = "\0" if self._options.has("zero") else "\n"
         return head + "".join(name + end for name in names)
+
+    @property
+    def _tab(self) -> int:
+        """Return how wide a tab between columns is; 0 without any, as where names have colours."""
+        coloured = self._options.value("color") == "always"
+        return 0 if coloured else int(self._options.value("T") or 8)
 
     def _blocks_shown(self, count: int) -> str:
         return human(count * 1024, 1024) if self._options.has("h") else str(count)
@@ -306,8 +312,8 @@ def link_count(call: Invocation, path: str, node: TreeNode) -> int:
     return 2 + sum(1 for found in below if found is not None and found.kind == "directory")
 
 
-def in_columns(names: Sequence[str], wide: int, *, across: bool) -> str:
-    """Return names in as many columns as a line holds, as `ls -C` writes them."""
+def in_columns(names: Sequence[str], wide: int, *, across: bool, tab: int) -> str:
+    """Return names in as many columns as a line holds, as `ls -C` writes them: with tabs between, where these reach far enough."""
     if not names:
         return ""
     for rows in range(1, len(names) + 1):
@@ -320,9 +326,26 @@ def in_columns(names: Sequence[str], wide: int, *, across: bool) -> str:
         return "".join(f"{name}\n" for name in names)
     lines: list[str] = []
     for row in range(rows):
-        cells = [column[row].ljust(width) for column, width in zip(at, widths, strict=True) if row < len(column)]
-        lines.append("".join(cells).rstrip() + "\n")
+        line, reached, begin = "", 0, 0
+        for column, width in zip(at, widths, strict=True):
+            if row < len(column):
+                line += _gap(reached, begin, tab) + column[row]
+                reached = begin + len(column[row])
+                begin += width
+        lines.append(f"{line}\n")
     return "".join(lines)
+
+
+def _gap(at: int, to: int, tab: int) -> str:
+    text = ""
+    while at < to:
+        if tab and to // tab > (at + 1) // tab:
+            text += "\t"
+            at += tab - at % tab
+        else:
+            text += " "
+            at += 1
+    return text
 
 
 def _in_commas(names: Sequence[str]) -> str:

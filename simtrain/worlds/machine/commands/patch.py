@@ -44,9 +44,12 @@ class _Hunk:
 
 @dataclass(slots=True)
 class _FilePatch:
+    """The change of one file. `heads` are both lines of names as they are written, with times."""
+
     old: str
     new: str
     hunks: list[_Hunk] = field(default_factory=list[_Hunk])
+    heads: tuple[str, str] = ("", "")
 
 
 class _Malformed(Exception):
@@ -118,43 +121,54 @@ class _Applying:
             return
         before = files.read(path).decode("utf-8", "surrogateescape") if exists else ""
         verb = "checking" if self._options.has("dry-run") else "patching"
+        out = self._options.value("o")
         if not quiet:
-            self._say(f"{verb} file {name}")
+            told = f"{verb} file {name}" if out is None else f"{verb} file {out} (read from {name})"
+            (self.errors if out == "-" else self.output).append(f"{told}\n")
         if self._is_applied(before, change):
             self._refuse_applied(name, change)
             return
         lines = before.splitlines(keepends=True)
         failed: list[_Hunk] = []
-        shift = 0
-        drift = 0
+        shift = drift = 0
+        inexact = False
         for number, hunk in enumerate(change.hunks, 1):
             place, fuzz = _place(
                 lines, hunk, hunk.start - 1 + shift + drift if hunk.old else hunk.start + shift + drift
             )
             if place is None:
-                failed.append(hunk)
-                self._say(f"Hunk #{number} FAILED at {hunk.start}.")
+                moved = drift + shift
+                failed.append(_Hunk(hunk.start + moved, hunk.new_start + moved, hunk.lines))
+                if not quiet:
+                    self._say(f"Hunk #{number} FAILED at {hunk.start + moved}.")
                 continue
             expected = (hunk.start - 1 if hunk.old else hunk.start) + shift
             moved = place - expected
+            inexact = inexact or bool(moved or fuzz)
             if (moved or fuzz) and not quiet:
-                unit = "line" if abs(moved) == 1 else "lines"
+                unit = "line" if moved == 1 else "lines"
                 notes = (f" with fuzz {fuzz}" if fuzz else "") + (f" (offset {moved} {unit})" if moved else "")
-                self._say(f"Hunk #{number} succeeded at {place + 1}{notes}.")
+                told = f"Hunk #{number} succeeded at {place + 1}{notes}.\n"
+                (self.errors if out == "-" else self.output).append(told)
             drift = moved
             head, tail = _trimmed(hunk, fuzz)
             old, new = hunk.old, hunk.new
             lines[place + head : place + len(old) - tail] = new[head : len(new) - tail]
             shift += len(new) - len(old)
-        self._finish(name, before, "".join(lines), change, failed)
+        if out is None and not self._options.has("dry-run"):
+            keeps = (inexact or bool(failed)) and not self._options.has("no-backup")
+            if self._options.has("b") or (keeps and exists):
+                backup = f"{path}{self._options.value('z') or '.orig'}"
+                files.write(backup, before.encode("utf-8", "surrogateescape"))
+        self._finish(name, "".join(lines), change, failed)
 
-    def _finish(self, name: str, before: str, after: str, change: _FilePatch, failed: Sequence[_Hunk]) -> None:
+    def _finish(self, name: str, after: str, change: _FilePatch, failed: Sequence[_Hunk]) -> None:
         path, files = self._call.path(name), self._call.files
         dry = self._options.has("dry-run")
         out = self._options.value("o")
-        if not dry and len(failed) < len(change.hunks):
-            if self._options.has("b") or (failed and not self._options.has("no-backup")):
-                files.write(f"{path}{self._options.value('z') or '.orig'}", before.encode("utf-8", "surrogateescape"))
+        if out == "-":
+            self.output.append(after)
+        elif not dry and (len(failed) < len(change.hunks) or out is not None):
             if change.new == "/dev/null" and not after and out is None:
                 files.remove(path)
             else:
@@ -165,20 +179,21 @@ class _Applying:
         if failed:
             self.code = 1
             total = len(change.hunks)
-            saved = "" if dry else f" -- saving rejects to file {name}.rej"
+            rejects = self._options.value("r") or f"{name if out is None else out}.rej"
+            saved = "" if dry or rejects == "-" else f" -- saving rejects to file {rejects}"
             self._say(f"{len(failed)} out of {total} hunk{'s' if total != 1 else ''} FAILED{saved}")
-            if not dry:
-                files.write(f"{path}.rej", _rejected(change, failed).encode("utf-8", "surrogateescape"))
+            if saved:
+                files.write(self._call.path(rejects), _rejected(change, failed).encode("utf-8", "surrogateescape"))
 
     def _is_applied(self, before: str, change: _FilePatch) -> bool:
-        """Return whether the first hunk does not fit while its reverse does."""
+        """Return whether the reverse of the first hunk fits, with less context left out than the hunk itself needs."""
         if not change.hunks:
             return False
         lines, hunk = before.splitlines(keepends=True), change.hunks[0]
-        if _place(lines, hunk, max(0, hunk.start - 1))[0] is not None:
-            return False
         back = _reversed(_FilePatch(change.new, change.old, [hunk])).hunks[0]
-        return bool(back.old) and _place(lines, back, max(0, back.start - 1), most_fuzz=0)[0] is not None
+        place, needed = _place(lines, hunk, max(0, hunk.start - 1))
+        found, fuzz = _place(lines, back, max(0, back.start - 1)) if back.old else (None, 0)
+        return found is not None and (place is None or fuzz < needed)
 
     def _refuse_applied(self, name: str, change: _FilePatch) -> None:
         total = len(change.hunks)
@@ -233,25 +248,34 @@ class _Applying:
         self.code = 1
 
 
-def _place(lines: Sequence[str], hunk: _Hunk, wanted: int, *, most_fuzz: int = _MOST_FUZZ) -> tuple[int | None, int]:
+def _place(lines: Sequence[str], hunk: _Hunk, wanted: int) -> tuple[int | None, int]:
     """Return where a hunk fits, nearest to the wanted line, and how many lines of its context had to be left out."""
     old = hunk.old
     if not old:
         return (min(wanted, len(lines)), 0) if not lines or wanted <= len(lines) else (None, 0)
-    for fuzz in range(min(most_fuzz, max(hunk.context())) + 1):
+    for fuzz in range(min(_MOST_FUZZ, max(hunk.context())) + 1):
         head, tail = _trimmed(hunk, fuzz)
         part = old[head : len(old) - tail]
         for distance in range(len(lines) + 1):
             for place in dict.fromkeys((wanted + distance, wanted - distance)):
+                if not _may_stand(hunk, fuzz, place, len(lines)):
+                    continue
                 at = place + head
-                if (
-                    place >= -head
-                    and at >= 0
-                    and at + len(part) <= len(lines)
-                    and list(lines[at : at + len(part)]) == part
-                ):
+                if place >= 0 and at + len(part) <= len(lines) and list(lines[at : at + len(part)]) == part:
                     return place, fuzz
     return None, 0
+
+
+def _may_stand(hunk: _Hunk, fuzz: int, place: int, count: int) -> bool:
+    """Return whether a hunk may be applied at a place of a file of `count` lines.
+
+    Less context before than after means the beginning of the file, if the hunk begins there, and the other way round its end, unless
+    fuzz evens that out (GNU patch's manual, "Inexact").
+    """
+    first, last = hunk.context()
+    if first + fuzz < last and hunk.start <= 1 and place != 0:
+        return False
+    return last + fuzz >= first or place + len(hunk.old) == count
 
 
 def _trimmed(hunk: _Hunk, fuzz: int) -> tuple[int, int]:
@@ -265,11 +289,12 @@ def _reversed(change: _FilePatch) -> _FilePatch:
     hunks = [
         _Hunk(hunk.new_start, hunk.start, [(turned[sign], text) for sign, text in hunk.lines]) for hunk in change.hunks
     ]
-    return _FilePatch(change.new, change.old, hunks)
+    return _FilePatch(change.new, change.old, hunks, (change.heads[1], change.heads[0]))
 
 
 def _rejected(change: _FilePatch, failed: Sequence[_Hunk]) -> str:
-    text = f"--- {change.old}\n+++ {change.new}\n"
+    old, new = change.heads if all(change.heads) else (change.old, change.new)
+    text = f"--- {old}\n+++ {new}\n"
     for hunk in failed:
         text += f"@@ -{_range(hunk.start, len(hunk.old))} +{_range(hunk.new_start, len(hunk.new))} @@\n"
         text += "".join(
@@ -291,7 +316,8 @@ def _read(text: str) -> list[_FilePatch]:
     while place < len(lines):
         line = lines[place]
         if line.startswith("--- ") and place + 1 < len(lines) and lines[place + 1].startswith("+++ "):
-            found.append(_FilePatch(_name(line), _name(lines[place + 1])))
+            heads = line[4:].rstrip("\n"), lines[place + 1][4:].rstrip("\n")
+            found.append(_FilePatch(_name(line), _name(lines[place + 1]), heads=heads))
             place += 2
             continue
         header = _UNIFIED.match(line)

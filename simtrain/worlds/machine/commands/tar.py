@@ -2,7 +2,7 @@
 
 import re
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from errno import ENOSPC
 from fnmatch import fnmatchcase
@@ -39,7 +39,7 @@ _NO_ARCHIVE = (tarfile.TarError, ValueError, OSError, EOFError)
 
 
 def tar(call: Invocation) -> Result:
-    """Create (c), list (t), unpack (x) or extend (r) an archive."""
+    """Create (c), list (t), unpack (x), extend (r, u), compare (d) or cut (--delete) an archive."""
     words = list(call.arguments)
     # The old form: letters without a dash, whose values follow in their order.
     if words and not words[0].startswith("-"):
@@ -54,7 +54,7 @@ def tar(call: Invocation) -> Result:
     options = parsed(replace(call, arguments=tuple(words)), _SHORT, _LONG, code=64, hint=_HINT)
     if isinstance(options, Result):
         return options
-    actions = [name for name in "ctxru" if options.has(name)]
+    actions = [name for name in (*"ctxrud", "delete") if options.has(name)]
     if not actions:
         text = "tar: You must specify one of the '-Acdtrux', '--delete' or '--test-label' options\n"
         return Result(stderr=f"{text}{_HINT}\n", exit_code=2)
@@ -62,7 +62,9 @@ def tar(call: Invocation) -> Result:
         text = "tar: You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option\n"
         return Result(stderr=f"{text}{_HINT}\n", exit_code=2)
     run = _Run(call, options, words)
-    return run.write(append=actions[0] in "ru") if actions[0] in "cru" else run.read(unpacks=actions[0] == "x")
+    if actions[0] in ("c", "r", "u", "delete"):
+        return run.write(append=actions[0] != "c")
+    return run.read({"x": run.unpack, "t": run.show, "d": run.compare}[actions[0]])
 
 
 @dataclass(slots=True)
@@ -74,13 +76,15 @@ class _Run:
     errors: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
     code: int = 0
+    held: dict[str, float] = field(default_factory=dict[str, float])
+    """Name -> time of what the archive held before."""
 
     def _fail(self, text: str) -> None:
         self.errors.append(f"tar: {text}\n")
         self.code = 2
 
     def _result(self, content: bytes = b"") -> Result:
-        ending = _FAILED if self.code else ""
+        ending = _FAILED if self.code > 1 else ""
         said = "".join(self.output)
         if self.options.value("f") in (None, "-") and self.options.has("c"):
             # The archive goes to standard output, so names go to standard error.
@@ -107,11 +111,10 @@ class _Run:
                     return self._fatal("Cannot update compressed archives")
                 try:
                     with tarfile.TarFile(fileobj=BytesIO(old)) as before:
-                        for member in before:
-                            archive.addfile(member, before.extractfile(member) if member.isreg() else None)
+                        self._take_over(before, archive)
                 except _NO_ARCHIVE:
                     return Result(stderr=_NOT_TAR, exit_code=2)
-        for folder, operand in operands:
+        for folder, operand in operands if not self.options.has("delete") else ():
             self._add(archive, folder, operand)
         archive.close()
         method = self._method(name or "-")
@@ -127,6 +130,18 @@ class _Run:
                     lambda folder=folder, operand=operand: self.call.files.remove(f"{folder}/{operand}", recursive=True)
                 )
         return self._result()
+
+    def _take_over(self, before: tarfile.TarFile, archive: tarfile.TarFile) -> None:
+        """Write what an archive holds into the new one, but for what is to be deleted from it."""
+        cut = list(self.options.operands) if self.options.has("delete") else []
+        matched: set[str] = set()
+        for member in before:
+            self.held[member.name] = float(member.mtime)
+            if not cut or not self._chosen(member, cut, matched):
+                archive.addfile(member, before.extractfile(member) if member.isreg() else None)
+        for name in cut:
+            if name not in matched:
+                self._fail(f"{name}: Not found in archive")
 
     def _operands(self) -> list[tuple[str, str]]:
         """Return the folder and name of each file to be stored: -C counts for the names behind it."""
@@ -181,9 +196,10 @@ class _Run:
             self._fail(f"{name}: Cannot open: {content.strerror}")
             return
         shown = stored.rstrip("/") + "/" if node.kind == "directory" else stored
-        if self.options.has("v"):
-            self.output.append(f"{shown}\n")
-        archive.addfile(self._member(stored.rstrip("/"), node, content), BytesIO(content))
+        if not self.options.has("u") or int(node.modified) > self.held.get(stored.rstrip("/"), -1.0):
+            if self.options.has("v"):
+                self.output.append(f"{shown}\n")
+            archive.addfile(self._member(stored.rstrip("/"), node, content), BytesIO(content))
         if node.kind == "directory" and not self.options.has("no-recursion"):
             names = attempt(lambda: files.names(path))
             if isinstance(names, OSError):
@@ -214,7 +230,8 @@ class _Run:
 
     # Reading.
 
-    def read(self, *, unpacks: bool) -> Result:
+    def read(self, take: Callable[[tarfile.TarFile, tarfile.TarInfo, str], None]) -> Result:
+        """Read an archive, and let `take` have each member that is asked for, with the folder that it belongs below."""
         name = self.options.value("f")
         if name in (None, "-"):
             if self.call.stdin is None:
@@ -260,10 +277,7 @@ class _Run:
         matched: set[str] = set()
         chosen = [member for member in members if self._chosen(member, wanted, matched)]
         for member in chosen:
-            if unpacks:
-                self._unpack(archive, member, base)
-            else:
-                self.output.append(self._listed(member) + "\n")
+            take(archive, member, base)
         for one in wanted:
             if one not in matched:
                 self._fail(f"{one}: Not found in archive")
@@ -282,6 +296,36 @@ class _Run:
                 return True
         return False
 
+    def show(self, archive: tarfile.TarFile, member: tarfile.TarInfo, base: str) -> None:
+        """List a member."""
+        self.output.append(self._listed(member) + "\n")
+
+    def compare(self, archive: tarfile.TarFile, member: tarfile.TarInfo, base: str) -> None:
+        """Say in what a member differs from the file of its name."""
+        path = f"{base.rstrip('/')}/{member.name}"
+        node = self.call.files.find(path, follow=False)
+        if node is None:
+            self.errors.append(f"tar: {member.name}: Warning: Cannot stat: No such file or directory\n")
+            self.code = self.code or 1
+            return
+        reader = archive.extractfile(member) if member.isreg() else None
+        content = reader.read(MOST) if reader is not None else b""
+        expected, machine = self._member(member.name, node, node.content), self.call.machine
+        differs = {
+            "Mode": expected.mode != member.mode & 0o7777,
+            "Uid": member.uname in machine.users and member.uname != node.owner,
+            "Gid": member.gname in machine.groups and member.gname != node.group,
+            "Mod time": not member.isdir() and int(member.mtime) != expected.mtime,
+            "Size": member.isreg() and len(content) != len(node.content),
+            "Contents": member.isreg() and len(content) == len(node.content) and content != node.content,
+            "Symlink": member.issym() and member.linkname != node.target,
+        }
+        if expected.type != member.type:
+            differs = {"File type": True}
+        for what in (what for what, found in differs.items() if found):
+            self.output.append(f"{member.name}: {what} differ{'' if what == 'Contents' else 's'}\n")
+            self.code = self.code or 1
+
     def _listed(self, member: tarfile.TarInfo) -> str:
         name = member.name + ("/" if member.isdir() else "")
         if not self.options.has("v"):
@@ -294,7 +338,8 @@ class _Run:
         arrow = f" -> {member.linkname}" if member.issym() else ""
         return f"{letter}{letters_of(member.mode)} {owner} {size.rjust(wide)} {moment:%Y-%m-%d %H:%M} {name}{arrow}"
 
-    def _unpack(self, archive: tarfile.TarFile, member: tarfile.TarInfo, base: str) -> None:
+    def unpack(self, archive: tarfile.TarFile, member: tarfile.TarInfo, base: str) -> None:
+        """Write a member where it belongs."""
         files = self.call.files
         strip = int(self.options.value("strip") or 0)
         name = "/".join(member.name.split("/")[strip:])

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from shlex import split
+from typing import cast
 
 from simtrain.worlds.machine.commands.sqlite_chance import install
 from simtrain.worlds.machine.commands.sqlite_forms import MODES, Cell, Look, literal, written
-from simtrain.worlds.machine.commands.sqlite_scripts import problem_of, statements_of
+from simtrain.worlds.machine.commands.sqlite_scripts import code_of, plan_text, problem_of, statements_of
 from simtrain.worlds.machine.database_files import stored
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
@@ -32,6 +33,7 @@ LARGEST = 32_000_000
 _FLAGS = {"-csv": "csv", "-column": "column", "-json": "json", "-line": "line", "-list": "list", "-markdown": "markdown",
           "-table": "table", "-box": "box", "-quote": "quote", "-html": "html", "-ascii": "ascii", "-tabs": "tabs"}  # fmt: skip
 
+_PLAN = re.compile(r"\s*explain\s+query\s+plan\b", re.IGNORECASE)
 _WITH_VALUE = ("-separator", "-nullvalue", "-cmd", "-init", "-newline")
 _OTHER_FLAGS = ("-batch", "-echo", "-interactive", "-safe")
 
@@ -128,6 +130,7 @@ class _Shell:
     code: int = 0
     target: str | None = None
     once: bool = False
+    plans: bool = False
 
     def guard(self) -> None:
         """Refuse what would reach files, and stop what does not end."""
@@ -194,13 +197,20 @@ class _Shell:
             self.errors.append("Error: database disk image is malformed\n")
             return
         except sqlite3.Error as error:
-            self.code = 1
+            self.code = code_of(error) if line is None else 1
             self.errors.append(problem_of(error, statement, line))
             return
-        if cursor.description is not None:
+        if self.plans and cursor.description is not None:
+            self._say(plan_text(self._plan(statement)))
+        if _PLAN.match(statement):
+            self._say(plan_text(cast(list[tuple[int, int, int, str]], rows)))
+        elif cursor.description is not None:
             text = written([column[0] for column in cursor.description], rows, self.look)
             if text:
                 self._say(text)
+
+    def _plan(self, statement: str) -> list[tuple[int, int, int, str]]:
+        return self.database.execute(f"explain query plan {statement}").fetchall()
 
     def _dot(self, text: str) -> None:
         try:
@@ -337,6 +347,8 @@ class _Shell:
             self.errors.append(f'Error: cannot open "{names[0]}"\n')
             self.code = 1
             return
+        if self.look.row_end == "\r\n":
+            self.look.row_end = "\n"
         comma = self.look.mode == "csv" or "--csv" in flags or "-csv" in flags
         lines = list(
             csv.reader(found.decode(errors="replace").splitlines(), delimiter="," if comma else self.look.separator)
@@ -344,8 +356,8 @@ class _Shell:
         lines = lines[int(_after(rest, "--skip") or 0) :]
         table = names[1].replace('"', '""')
         if not self._rows("select 1 from sqlite_schema where name = ?", names[1]):
-            columns = ",".join(f'"{name}" TEXT' for name in lines[0])
-            self._sql(f'CREATE TABLE "{table}"({columns})', None)
+            columns = ", ".join(f'"{name}" TEXT' for name in lines[0])
+            self._sql(f'CREATE TABLE "{table}"(\n{columns})', None)
             lines = lines[1:]
         wide = len(self._rows(f'pragma table_info("{table}")'))
         for line in lines:
@@ -355,6 +367,9 @@ class _Shell:
             except sqlite3.Error as error:
                 self.errors.append(f"{names[0]}: INSERT failed: {error}\n")
                 self.code = 1
+
+    def eqp(self, rest: list[str]) -> None:
+        self.plans = rest[:1] in (["on"], ["full"], ["trigger"])
 
     def ignored(self, rest: list[str]) -> None:
         """Take a setting that changes nothing here."""
@@ -366,7 +381,7 @@ _DOTS = {
     "quit": _Shell.quit, "exit": _Shell.quit, "databases": _Shell.databases, "read": _Shell.read,
     "output": _Shell.output_to, "once": _Shell.once_to, "import": _Shell.import_file, "indexes": _Shell.indexes,
     "indices": _Shell.indexes, "bail": _Shell.ignored, "timer": _Shell.ignored, "width": _Shell.ignored,
-    "changes": _Shell.ignored, "echo": _Shell.ignored, "timeout": _Shell.ignored,
+    "changes": _Shell.ignored, "echo": _Shell.ignored, "timeout": _Shell.ignored, "eqp": _Shell.eqp,
 }  # fmt: skip
 
 
@@ -375,5 +390,6 @@ def _after(words: list[str], option: str) -> str | None:
 
 
 def _titled(sql: str) -> str:
-    """Return DDL as SQLite keeps it: the words before the name in capitals."""
-    return re.sub(r"^create\s+table", "CREATE TABLE", sql, flags=re.IGNORECASE)
+    """Return DDL as SQLite's shell shows it: the words before the name in capitals."""
+    text = re.sub(r"^create\s+table", "CREATE TABLE", sql, flags=re.IGNORECASE)
+    return re.sub(r"^CREATE TABLE (?=[\"'])", "CREATE TABLE IF NOT EXISTS ", text)

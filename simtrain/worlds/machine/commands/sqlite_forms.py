@@ -1,10 +1,8 @@
 """The forms in which the shell of SQLite writes rows (sqlite.org/cli.html)."""
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -83,17 +81,23 @@ def written(names: Sequence[str], rows: Sequence[Sequence[Cell]], look: Look) ->
     if look.mode in _WRITERS:
         return _WRITERS[look.mode](names, rows, look)
     separator = {"csv": ",", "tabs": "\t", "ascii": "\x1f"}.get(look.mode, look.separator)
+    if look.mode == "csv":
+        comma = look.separator if look.separator != "|" else ","
+        cells = [*([list(names)] if look.headers else []), *rows]
+        return "".join(comma.join(_in_csv(cell, comma, look.null) for cell in row) + look.row_end for row in cells)
     lines = [[plain(cell, look.null) for cell in row] for row in rows]
     if look.headers:
         lines.insert(0, list(names))
-    if look.mode == "csv":
-        store = StringIO()
-        writer = csv.writer(
-            store, delimiter=look.separator if look.separator != "|" else ",", lineterminator=look.row_end
-        )
-        writer.writerows(lines)
-        return store.getvalue()
     return "".join(separator.join(line) + "\n" for line in lines)
+
+
+def _in_csv(cell: Cell, comma: str, null: str) -> str:
+    """Return a cell as the shell of SQLite writes it: in quotes also where it is empty, or has a space."""
+    text = plain(cell, null)
+    if cell is None:
+        return text
+    needs = not text or comma in text or any(not "!" <= letter <= "~" or letter in "\"'" for letter in text)
+    return '"' + text.replace('"', '""') + '"' if needs else text
 
 
 def _json(names: Sequence[str], rows: Sequence[Sequence[Cell]], look: Look) -> str:

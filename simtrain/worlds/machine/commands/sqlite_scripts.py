@@ -2,7 +2,9 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+_NO_DATABASE = 26
 
 
 def statements_of(text: str) -> Iterator[tuple[int, str]]:
@@ -33,13 +35,34 @@ def problem_of(error: sqlite3.Error, statement: str, line: int | None) -> str:
             r'near "|no such|incomplete input|unrecognized token|ambiguous|table .* (has no|already)|duplicate', text
         )
     )
+    number = code_of(error)
+    code = f" ({number})" if number > 1 else ""
     if line is None:
         where = _pointed(text, statement.strip()) if prepare else ""
-        return f"Error: {'in prepare, ' if prepare else 'stepping, '}{text}\n{where}"
+        return f"Error: {'in prepare, ' if prepare or number == _NO_DATABASE else 'stepping, '}{text}{code}\n{where}"
     kind = "Parse error" if prepare else "Runtime error"
-    number = getattr(error, "sqlite_errorcode", None)
-    code = "" if prepare or number is None else f" ({number & 0xFF})"
     return f"{kind} near line {line}: {text}{code}\n" + (_pointed(text, statement.strip()) if prepare else "")
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Return SQLite's number of an error, without what it adds to tell its kinds apart."""
+    number = getattr(error, "sqlite_errorcode", None)
+    return 1 if number is None else number & 0xFF
+
+
+def plan_text(rows: Sequence[tuple[int, int, int, str]]) -> str:
+    """Return the steps of a query, as `explain query plan` gives them, as a tree."""
+    lines = ["QUERY PLAN"]
+
+    def add(parent: int, prefix: str) -> None:
+        below = [row for row in rows if row[1] == parent]
+        for row in below:
+            last = row is below[-1]
+            lines.append(f"{prefix}{'`' if last else '|'}--{row[3]}")
+            add(row[0], prefix + ("   " if last else "|  "))
+
+    add(0, "")
+    return "\n".join(lines) + "\n"
 
 
 def _pointed(text: str, statement: str) -> str:

@@ -16,18 +16,24 @@ from simtrain.worlds.machine.problems import problem_text
 
 _HERE = "simtrain.worlds.machine.git."
 SUBCOMMANDS: dict[str, str] = {
-    "add": "changes:add", "apply": "plumbing:apply", "bisect": "bisecting:bisect", "blame": "blaming:blame", "branch": "branches:branch",
-    "cat-file": "plumbing:cat_file", "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout",
+    "add": "changes:add", "apply": "plumbing:apply", "archive": "archiving:archive", "bisect": "bisecting:bisect",
+    "blame": "blaming:blame", "branch": "branches:branch", "cat-file": "plumbing:cat_file",
+    "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout", "cherry": "cherries:cherry",
     "cherry-pick": "merging:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
-    "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",
-    "grep": "plumbing:grep", "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log",
-    "ls-files": "plumbing:ls_files", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
-    "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "pushing:push",
-    "rebase": "rebasing:rebase", "reflog": "history:reflog", "remote": "remotes:remote", "reset": "resetting:reset",
-    "restore": "resetting:restore", "rev-list": "plumbing:rev_list", "rev-parse": "plumbing:rev_parse",
-    "revert": "merging:revert", "rm": "changes:remove", "shortlog": "history:shortlog", "show": "history:show",
-    "show-ref": "plumbing:show_ref", "stash": "stashing:stash", "status": "status:status", "switch": "checkouts:switch",
-    "symbolic-ref": "plumbing:symbolic_ref", "tag": "tags:tag", "worktree": "plumbing:worktree",
+    "commit-tree": "tree_making:commit_tree", "config": "configuring:config", "count-objects": "housekeeping:count_objects",
+    "describe": "blaming:describe", "diff": "changes:diff", "diff-files": "tree_diffs:diff_files",
+    "diff-index": "tree_diffs:diff_index", "diff-tree": "tree_diffs:diff_tree", "fetch": "remotes:fetch",
+    "for-each-ref": "ref_listing:for_each_ref", "fsck": "checking:fsck", "gc": "housekeeping:gc", "grep": "plumbing:grep",
+    "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log", "ls-files": "plumbing:ls_files",
+    "ls-remote": "remote_refs:ls_remote", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
+    "merge-base": "plumbing:merge_base", "mv": "changes:move", "name-rev": "naming:name_rev", "notes": "notes:notes",
+    "prune": "housekeeping:prune", "pull": "remotes:pull", "push": "pushing:push", "rebase": "rebasing:rebase",
+    "reflog": "history:reflog", "remote": "remotes:remote", "reset": "resetting:reset", "restore": "resetting:restore",
+    "rev-list": "plumbing:rev_list", "rev-parse": "plumbing:rev_parse", "revert": "merging:revert", "rm": "changes:remove",
+    "shortlog": "history:shortlog", "show": "history:show", "show-ref": "plumbing:show_ref", "stash": "stashing:stash",
+    "status": "status:status", "submodule": "submodules:submodule", "switch": "checkouts:switch",
+    "symbolic-ref": "plumbing:symbolic_ref", "tag": "tags:tag", "update-ref": "ref_updates:update_ref",
+    "worktree": "plumbing:worktree", "write-tree": "tree_making:write_tree",
 }  # fmt: skip
 """Subcommand -> module and function below this folder."""
 VERSION = "git version 2.39.5"

@@ -2,13 +2,16 @@
 
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
-from posixpath import normpath
+from posixpath import basename, dirname, join, normpath
 
-from simtrain.worlds.handlers.git.objects import FOLDER
+from simtrain.worlds.handlers.git.objects import FOLDER, TreeEntry
+from simtrain.worlds.handlers.git.paths import Ignored
 from simtrain.worlds.machine.commands.compressing import GZIP
+from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.object_graph import GITLINK
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 
@@ -111,19 +114,34 @@ def _members(session: GitSession, names: list[str], prefix: str) -> tuple[str | 
             raise GitStop(f"fatal: pathspec '{name}' did not match any files")
     members = [_Member(prefix, FOLDER)] if prefix.endswith("/") else []
     begun: set[str] = set()
+    left_out = _left_out(repository, files)
     for path in matching(list(files), specs):
         parts = path.split("/")
         for end in range(1, len(parts)):
             folder = "/".join(parts[:end])
-            if folder not in begun:
+            if folder not in begun and left_out.cause(f"{folder}/.") is None:
                 begun.add(folder)
                 members.append(_Member(f"{prefix}{folder}/", FOLDER))
         entry = files[path]
+        if left_out.cause(path) is not None:
+            continue
         if entry.mode == GITLINK:
             members.append(_Member(f"{prefix}{path}/", GITLINK))
         else:
             members.append(_Member(prefix + path, entry.mode, repository.blob(entry.sha)))
     return commit, moment, members
+
+
+def _left_out(repository: FolderRepository, files: Mapping[str, TreeEntry]) -> Ignored:
+    """Return the rules of what `.gitattributes` marks with `export-ignore`."""
+    rules: dict[str, tuple[str, bytes]] = {}
+    for path, entry in files.items():
+        if basename(path) == ".gitattributes":
+            words = [line.split() for line in repository.blob(entry.sha).decode(errors="replace").splitlines()]
+            lines = [f"{line[0]}\n" for line in words if "export-ignore" in line[1:]]
+            # Their patterns are those of .gitignore.
+            rules[join(dirname(path), ".gitignore")] = ("100644", "".join(lines).encode())
+    return Ignored(rules)
 
 
 def _tar(members: list[_Member], moment: int, commit: str | None) -> bytes:

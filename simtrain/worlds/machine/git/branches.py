@@ -27,7 +27,8 @@ def branch(session: GitSession) -> None:
     if formed and not acts:
         _list_formed(session, has)
     elif has & {"-d", "-D", "--delete"}:
-        _delete(session, names, force="-D" in has or bool(has & {"-f", "--force"}))
+        force, quiet = bool(has & {"-D", "-f", "--force"}), bool(has & {"-q", "--quiet"})
+        _delete(session, names, force=force, quiet=quiet)
     elif has & {"-m", "-M", "--move"}:
         _rename(session, names, force="-M" in has)
     elif "--show-current" in has:
@@ -49,7 +50,7 @@ def branch(session: GitSession) -> None:
 
 _LINE = "%(if)%(HEAD)%(then)* %(else)  %(end)%(refname:lstrip={depth})%(if)%(symref)%(then) -> %(symref:short)%(end)"
 _ACTING = {"-d", "-D", "--delete", "-m", "-M", "--move", "--show-current", "-u", "--unset-upstream"}
-_FORMED = ("--format", "--sort", "--points-at")
+_FORMED = ("--format", "--sort", "--points-at", "--contains", "--no-contains", "--merged", "--no-merged")
 
 
 def _list_formed(session: GitSession, has: set[str]) -> None:
@@ -151,7 +152,7 @@ def _check(name: str, ref: str) -> None:
         raise GitStop(f"fatal: '{name}' is not a valid branch name")
 
 
-def _delete(session: GitSession, names: list[str], *, force: bool) -> None:
+def _delete(session: GitSession, names: list[str], *, force: bool, quiet: bool) -> None:
     repository = session.repository
     for name in names:
         ref = HEADS + name
@@ -171,7 +172,8 @@ def _delete(session: GitSession, names: list[str], *, force: bool) -> None:
             session.code = 1
             continue
         repository.remove_ref(ref)
-        session.say(f"Deleted branch {name} (was {repository.abbreviated(sha)}).")
+        if not quiet:
+            session.say(f"Deleted branch {name} (was {repository.abbreviated(sha)}).")
 
 
 def _rename(session: GitSession, names: list[str], *, force: bool) -> None:

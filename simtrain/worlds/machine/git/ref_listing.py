@@ -9,6 +9,7 @@ from shlex import quote
 from simtrain.worlds.handlers.git.branches import detached
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.repository import HEADS, SYMBOLIC
+from simtrain.worlds.machine.git.bisect_state import Bisection
 from simtrain.worlds.machine.git.peeling import named_object, peeled
 from simtrain.worlds.machine.git.ref_format import Ref, RefWriter, check_field, field_text, person
 from simtrain.worlds.machine.git.session import GitSession, GitStop
@@ -193,7 +194,9 @@ def list_in_form(
     chosen = choice.chosen(session, found)
     head = session.head
     if HEADS in kinds and head and session.branch is None and not patterns:
-        own = Ref(f"({detached(session.repository)})", head)
+        state = Bisection(session.repository)
+        place = f"no branch, bisect started on {state.began_on}" if state.begun else detached(session.repository)
+        own = Ref(f"({place})", head)
         chosen = [*choice.chosen(session, [own]), *chosen]
     return [writer.text(ref) for ref in chosen]
 

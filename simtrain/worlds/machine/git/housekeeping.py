@@ -1,7 +1,9 @@
 """count-objects, gc and prune: how much a repository holds, and what of it nothing needs."""
 
 from simtrain.worlds.handlers.git.dates import seconds_at
-from simtrain.worlds.machine.git.object_graph import kept_ids, kind_or_none, reached, stored
+from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Kind
+from simtrain.worlds.machine.git.folder import FolderRepository
+from simtrain.worlds.machine.git.object_graph import index_ids, kept_ids, kind_or_none, led_to, reached, ref_ids, stored
 from simtrain.worlds.machine.git.peeling import named_object
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
@@ -56,7 +58,13 @@ def gc(session: GitSession) -> None:
             _refuse(word, _GC_USAGE, set())
     if not stored(repository):
         session.say("Nothing new to pack.")
-    if not {"--no-prune", "--auto"} & set(session.words):
+    if "--auto" in session.words:
+        return
+    try:
+        _require_whole(repository, blobs=True)
+    except GitStop as stop:
+        raise GitStop(f"{stop.text}\nfatal: failed to run repack") from None
+    if "--no-prune" not in session.words:
         _prune(session, expiry, set())
 
 
@@ -85,6 +93,7 @@ def _prune(session: GitSession, expiry: str, flags: set[str], heads: list[str] |
     if expiry == "never":
         return
     repository = session.repository
+    _require_whole(repository, blobs=False)
     limit = session.call.now if expiry in ("now", "all") else seconds_at(expiry.replace(".", " "), session.now)
     kept = kept_ids(repository) | reached(repository, heads or [])
     for sha in stored(repository):
@@ -98,6 +107,34 @@ def _prune(session: GitSession, expiry: str, flags: set[str], heads: list[str] |
             above = path.rpartition("/")[0]
             if not repository.disk.names(above):
                 repository.disk.remove(above)
+
+
+def _require_whole(repository: FolderRepository, *, blobs: bool) -> None:
+    """Raise GitStop where something in use is missing or damaged: what it leads to would seem to be out of use."""
+    waiting = list[tuple[str, Kind | None, str]]()
+    for name, sha in ref_ids(repository).items():
+        waiting.append((sha, None, name))
+    for sha in index_ids(repository):
+        waiting.append((sha, "blob", ""))
+    there, seen = set(stored(repository)), set[str]()
+    while waiting:
+        sha, wanted, source = waiting.pop()
+        if sha in seen or sha == EMPTY_TREE or (wanted == "blob" and not blobs):
+            continue
+        seen.add(sha)
+        kind = kind_or_none(repository, sha)
+        if kind is not None:
+            for one, what in led_to(repository, sha):
+                waiting.append((one, what, sha))
+        elif sha in there:
+            place = f".git/objects/{sha[:2]}/{sha[2:]}"
+            raise GitStop(f"fatal: loose object {sha} (stored in {place}) is corrupt")
+        elif wanted is None:
+            raise GitStop(f"fatal: unable to parse object: {source}")
+        elif wanted == "commit":
+            raise GitStop(f"error: Could not read {sha}\nfatal: Failed to traverse parents of commit {source}")
+        else:
+            raise GitStop(f"fatal: bad tree object {sha}" if wanted == "tree" else f"fatal: unable to read {sha}")
 
 
 def _refuse(word: str, usage: str, letters: set[str]) -> None:

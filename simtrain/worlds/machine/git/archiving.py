@@ -108,7 +108,7 @@ def _members(session: GitSession, names: list[str], prefix: str) -> tuple[str | 
             raise GitStop("fatal: current working directory is untracked")
         tree = entry.sha
     files = repository.files(tree)
-    specs = [name.rstrip("/") for name in names[1:]]
+    specs = ["" if name in (".", "./") else normpath(name) for name in names[1:]]
     for name, spec in zip(names[1:], specs, strict=True):
         if not matching(list(files), [spec]):
             raise GitStop(f"fatal: pathspec '{name}' did not match any files")

@@ -28,7 +28,10 @@ def branch(session: GitSession) -> None:
         _list_formed(session, has)
     elif has & {"-d", "-D", "--delete"}:
         force, quiet = bool(has & {"-D", "-f", "--force"}), bool(has & {"-q", "--quiet"})
-        _delete(session, names, force=force, quiet=quiet)
+        if has & {"-r", "--remotes"}:
+            _delete_remote(session, names, quiet=quiet)
+        else:
+            _delete(session, names, force=force, quiet=quiet)
     elif has & {"-m", "-M", "--move"}:
         _rename(session, names, force="-M" in has)
     elif "--show-current" in has:
@@ -174,6 +177,19 @@ def _delete(session: GitSession, names: list[str], *, force: bool, quiet: bool) 
         repository.remove_ref(ref)
         if not quiet:
             session.say(f"Deleted branch {name} (was {repository.abbreviated(sha)}).")
+
+
+def _delete_remote(session: GitSession, names: list[str], *, quiet: bool) -> None:
+    repository = session.repository
+    for name in names:
+        sha = repository.ref(REMOTES + name)
+        if sha is None:
+            session.warn(f"error: remote-tracking branch '{name}' not found.")
+            session.code = 1
+            continue
+        repository.remove_ref(REMOTES + name)
+        if not quiet:
+            session.say(f"Deleted remote-tracking branch {name} (was {repository.abbreviated(sha)}).")
 
 
 def _rename(session: GitSession, names: list[str], *, force: bool) -> None:

@@ -188,6 +188,8 @@ def _object_text(session: GitSession, sha: str, name: str) -> str:
 def _id(session: GitSession, sha: str, style: str) -> str:
     if not style:
         return sha
+    if not re.fullmatch(r"short(=\d+)?", style):
+        raise GitStop(f"fatal: unrecognized %(objectname) argument: {style}")
     short, length = session.repository.abbreviated(sha), style.partition("=")[2]
     return max(sha[: int(length)], short[:4], key=len) if length.isdigit() else short
 

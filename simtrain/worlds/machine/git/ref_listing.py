@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase, translate
+from fnmatch import fnmatchcase
 from shlex import quote
 
 from simtrain.worlds.handlers.git.branches import detached
@@ -166,8 +166,20 @@ def fits_pattern(name: str, pattern: str) -> bool:
     plain = pattern.rstrip("/")
     if name == plain or name.startswith(f"{plain}/"):
         return True
-    text = translate(pattern).replace("(?>.*?", "(?>[^/]*?").replace(".*", "[^/]*")
-    return re.fullmatch(text, name) is not None
+    return re.fullmatch("".join(_regular(part) for part in _PARTS.findall(pattern)), name) is not None
+
+
+_PARTS = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|\\.|.", re.DOTALL)
+_MARKS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _regular(part: str) -> str:
+    """Return a part of a pattern as a regular expression."""
+    if part in _MARKS:
+        return _MARKS[part]
+    if len(part) > 2 and part.startswith("["):
+        return f"[^{part[2:]}" if part[1] in "!^" else part
+    return re.escape(part[-1] if part.startswith("\\") else part)
 
 
 def _quote(text: str) -> str:

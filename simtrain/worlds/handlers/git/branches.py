@@ -39,7 +39,7 @@ def detached(repository: Repository) -> str:
 
 def _checked_out(repository: Repository, name: str, sha: str) -> str:
     ref = full_name(repository, name)
-    if ref and commit_at(repository, ref) == sha:
+    if ref and ref != "HEAD" and commit_at(repository, ref) == sha:
         return ref if ref.startswith(HEADS) else shortened(ref)
     return repository.abbreviated(sha)
 

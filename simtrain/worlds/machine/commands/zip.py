@@ -110,6 +110,8 @@ def unzip(call: Invocation) -> Result:
         archive = zipfile.ZipFile(BytesIO(call.files.read(call.path(found))))
     except _DAMAGED:
         return Result(f"Archive:  {found}\n", "  End-of-central-directory signature not found.\n", 9)
+    comment = archive.comment.decode(errors="replace")
+    comment += "\n" if comment and not comment.endswith("\n") else ""
     infos = [
         one for one in archive.infolist() if not wanted or any(fnmatchcase(one.filename, pattern) for pattern in wanted)
     ]
@@ -119,13 +121,13 @@ def unzip(call: Invocation) -> Result:
     if options.has("Z") or options.has("1"):
         return Result("".join(f"{one.filename}\n" for one in infos))
     if options.has("l"):
-        return Result(_listing(found, infos))
+        return Result(_listing(found, comment, infos))
     if options.has("p"):
         try:
             return Result("".join(as_text(archive.read(one)) for one in infos if one.file_size <= MOST))
         except _DAMAGED:
             return Result(stderr="error:  invalid compressed data to inflate\n", exit_code=3)
-    lines = [f"Archive:  {found}\n"]
+    lines = [f"Archive:  {found}\n{comment}"]
     base = call.path(options.value("d") or ".").removesuffix("/.")
     for info in infos:
         try:
@@ -163,8 +165,13 @@ def _unpack(
     return True
 
 
-def _listing(name: str, infos: list[zipfile.ZipInfo]) -> str:
-    lines = [f"Archive:  {name}", "  Length      Date    Time    Name", "---------  ---------- -----   ----"]
+def _listing(name: str, comment: str, infos: list[zipfile.ZipInfo]) -> str:
+    lines = [
+        f"Archive:  {name}",
+        *comment.splitlines(),
+        "  Length      Date    Time    Name",
+        "---------  ---------- -----   ----",
+    ]
     for one in infos:
         year, month, day, hour, minute, _ = one.date_time
         lines.append(f"{one.file_size:9}  {year}-{month:02}-{day:02} {hour:02}:{minute:02}   {one.filename}")

@@ -9,6 +9,7 @@ from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.machine.git.bisect_state import Bisection
+from simtrain.worlds.machine.git.ref_listing import Choice, list_in_form
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _LISTING = {
@@ -21,8 +22,16 @@ def branch(session: GitSession) -> None:
     flags = [word for word in session.words if word.startswith("-") and word != "-"]
     names = [word for word in session.words if not word.startswith("-") or word == "-"]
     has = set(flags)
-    if has & {"-d", "-D", "--delete"}:
-        _delete(session, names, force="-D" in has or bool(has & {"-f", "--force"}))
+    acts = has & _ACTING or any(flag.startswith("--set-upstream-to") for flag in flags)
+    formed = any(flag.startswith(_FORMED) for flag in flags) or (not names and session.setting("branch.sort"))
+    if formed and not acts:
+        _list_formed(session, has)
+    elif has & {"-d", "-D", "--delete"}:
+        force, quiet = bool(has & {"-D", "-f", "--force"}), bool(has & {"-q", "--quiet"})
+        if has & {"-r", "--remotes"}:
+            _delete_remote(session, names, quiet=quiet)
+        else:
+            _delete(session, names, force=force, quiet=quiet)
     elif has & {"-m", "-M", "--move"}:
         _rename(session, names, force="-M" in has)
     elif "--show-current" in has:
@@ -40,6 +49,32 @@ def branch(session: GitSession) -> None:
         make_branch(session, names[0], names[1] if len(names) > 1 else "HEAD", force=bool(has & {"-f", "--force"}))
     else:
         _list(session, has, names)
+
+
+_LINE = "%(if)%(HEAD)%(then)* %(else)  %(end)%(refname:lstrip={depth})%(if)%(symref)%(then) -> %(symref:short)%(end)"
+_ACTING = {"-d", "-D", "--delete", "-m", "-M", "--move", "--show-current", "-u", "--unset-upstream"}
+_FORMED = ("--format", "--sort", "--points-at", "--contains", "--no-contains", "--merged", "--no-merged")
+
+
+def _list_formed(session: GitSession, has: set[str]) -> None:
+    """List branches in a format, in an order, or those at a commit."""
+    choice, words, patterns = Choice(), list(session.words), list[str]()
+    while words:
+        word = words.pop(0)
+        if not choice.take(word, words) and not word.startswith("-"):
+            patterns.append(word)
+    sort = session.setting("branch.sort")
+    if sort and not choice.keys:
+        choice.keys.append(sort)
+    every, remote = bool(has & {"-a", "--all"}), bool(has & {"-r", "--remotes"})
+    kinds = (HEADS, REMOTES) if every else (REMOTES,) if remote else (HEADS,)
+    form = _LINE.format(depth="2")
+    if every:
+        form = f"%(if:equals=refs/remotes)%(refname:rstrip=-2)%(then){_LINE.format(depth='1')}%(else){form}%(end)"
+    lines = list_in_form(session, choice, kinds, patterns, form)
+    if has & {"-v", "-vv", "--verbose"} and choice.form is None:
+        lines = _with_commits(session, lines, upstreams="-vv" in has)
+    session.output += [f"{line}\n" for line in lines]
 
 
 def _list(session: GitSession, has: set[str], names: list[str]) -> None:
@@ -120,7 +155,7 @@ def _check(name: str, ref: str) -> None:
         raise GitStop(f"fatal: '{name}' is not a valid branch name")
 
 
-def _delete(session: GitSession, names: list[str], *, force: bool) -> None:
+def _delete(session: GitSession, names: list[str], *, force: bool, quiet: bool) -> None:
     repository = session.repository
     for name in names:
         ref = HEADS + name
@@ -140,7 +175,21 @@ def _delete(session: GitSession, names: list[str], *, force: bool) -> None:
             session.code = 1
             continue
         repository.remove_ref(ref)
-        session.say(f"Deleted branch {name} (was {repository.abbreviated(sha)}).")
+        if not quiet:
+            session.say(f"Deleted branch {name} (was {repository.abbreviated(sha)}).")
+
+
+def _delete_remote(session: GitSession, names: list[str], *, quiet: bool) -> None:
+    repository = session.repository
+    for name in names:
+        sha = repository.ref(REMOTES + name)
+        if sha is None:
+            session.warn(f"error: remote-tracking branch '{name}' not found.")
+            session.code = 1
+            continue
+        repository.remove_ref(REMOTES + name)
+        if not quiet:
+            session.say(f"Deleted remote-tracking branch {name} (was {repository.abbreviated(sha)}).")
 
 
 def _rename(session: GitSession, names: list[str], *, force: bool) -> None:

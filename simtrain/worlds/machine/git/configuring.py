@@ -73,8 +73,10 @@ def init(session: GitSession) -> None:
 def config(session: GitSession) -> None:
     """Read and set the configuration."""
     words = list(session.words)
-    flags = {word for word in words if word.startswith("-")}
-    rest = [word for word in words if not word.startswith("-")]
+    first = next((place for place, word in enumerate(words) if not word.startswith("-")), len(words))
+    # Behind the key, a dash may begin the value: `git config tag.sort -refname`.
+    flags = {word for place, word in enumerate(words) if word.startswith("-" if place < first else "--")}
+    rest = [word for word in words if word not in flags]
     outer = bool(flags & {"--global", "--system"})
     if flags & {"-l", "--list"}:
         found = parsed_config(session.user_config())

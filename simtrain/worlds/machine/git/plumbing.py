@@ -208,8 +208,9 @@ def ls_files(session: GitSession) -> None:
     elif flags & {"-d", "--deleted"}:
         found += [path for path in index if path not in tree]
     elif flags & {"-u", "--unmerged"} or flags & {"-s", "--stage"}:
+        chosen = set(matching([path for path, _ in repository.stages()], specs))
         for (path, stage), entry in sorted(repository.stages().items()):
-            if stage or not flags & {"-u", "--unmerged"}:
+            if path in chosen and (stage or not flags & {"-u", "--unmerged"}):
                 session.say(f"{entry.mode} {entry.sha} {stage}\t{quoted(session.relative(path))}")
         return
     else:

@@ -105,7 +105,8 @@ def _push_one(
 ) -> tuple[str, bool]:
     repository = session.repository
     old, short = target.ref(ref), ref.partition("/")[2].partition("/")[2]
-    tracking = f"{REMOTES}{name}/{short}" if ref.startswith(HEADS) else None
+    # An address that is no remote has no branches here that follow it.
+    tracking = f"{REMOTES}{name}/{short}" if ref.startswith(HEADS) and name in remotes(repository) else None
     if source is None:
         if old is None:
             return f" ! [remote rejected] {short} (remote ref does not exist)", False
@@ -129,7 +130,7 @@ def _push_one(
     if tracking:
         repository.set_ref(tracking, source)
     if old is None:
-        return f" * [new {'branch' if tracking else 'tag'}]      {short} -> {short}", True
+        return f" * [new {'branch' if ref.startswith(HEADS) else 'tag'}]      {short} -> {short}", True
     forced = repository.kind(old) is None or old not in reachable(repository, source)
     span = f"{old[:7]}{'...' if forced else '..'}{source[:7]}"
     return f" {'+' if forced else ' '} {span}  {short} -> {short}{' (forced update)' if forced else ''}", True

@@ -17,8 +17,11 @@ _UNREACHABLE = (
 )
 
 
-def opened(session: GitSession, url: str) -> FolderRepository:
-    """Return the repository at a path, `file://` address, or `user@machine:path`. Raises GitStop where there is none."""
+def opened(session: GitSession, url: str, *, base: str | None = None) -> FolderRepository:
+    """Return the repository at a path, `file://` address, or `user@machine:path`. Raises GitStop where there is none.
+
+    A path begins at `base`, or else at the root of the repository that the call works on, wherever within it that is.
+    """
     call = session.call
     files = call.files
     path = url.removeprefix("file://")
@@ -36,13 +39,20 @@ def opened(session: GitSession, url: str) -> FolderRepository:
             raise GitStop(f"{user_name}@{host}: Permission denied (publickey).\n{_UNREACHABLE}")
         files = machine.files(user)
         path = path if path.startswith("/") else f"{user.home}/{path}"
-    full = normpath(f"{session.directory}/{path}" if not path.startswith("/") else path)
+    full = normpath(f"{base or _base(session)}/{path}" if not path.startswith("/") else path)
     for place in (full, f"{full}.git"):
         if files.exists(f"{place}/.git/HEAD"):
             return FolderRepository(files, place)
         if files.exists(f"{place}/HEAD") and files.exists(f"{place}/objects"):
             return FolderRepository(files, place, folder=place)
     raise GitStop(f"fatal: '{url}' does not appear to be a git repository\n{_UNREACHABLE}")
+
+
+def _base(session: GitSession) -> str:
+    try:
+        return session.repository.path
+    except GitStop:
+        return session.directory
 
 
 def copy_objects(source: FolderRepository, target: FolderRepository) -> None:
@@ -85,7 +95,7 @@ def clone(session: GitSession) -> None:
     if files.exists(path) and (not files.is_directory(path) or files.names(path)):
         raise GitStop(f"fatal: destination path '{name}' already exists and is not an empty directory.")
     try:
-        source = opened(session, url)
+        source = opened(session, url, base=session.directory)
     except GitStop as stop:
         missing = "does not appear" in stop.text and ":" not in url
         raise GitStop(f"fatal: repository '{url}' does not exist" if missing else stop.text) from None

@@ -1,12 +1,12 @@
 """tag: lists, makes and deletes tags."""
 
-from fnmatch import fnmatchcase
+import re
 
 from simtrain.contracts.handler import ToolError
-from simtrain.worlds.handlers.git.branches import check_name, shortened
-from simtrain.worlds.handlers.git.history import reachable
-from simtrain.worlds.handlers.git.objects import NOTHING, Tag
+from simtrain.worlds.handlers.git.branches import check_name
+from simtrain.worlds.handlers.git.objects import Tag
 from simtrain.worlds.handlers.git.repository import TAGS
+from simtrain.worlds.machine.git.ref_listing import Choice, list_in_form
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 
@@ -15,8 +15,11 @@ def tag(session: GitSession) -> None:
     repository = session.repository
     words, messages, names = list(session.words), list[str](), list[str]()
     flags: set[str] = set()
+    choice = Choice()
     while words:
         word = words.pop(0)
+        if choice.take(word, words):
+            continue
         if word in ("-m", "--message") and words:
             messages.append(words.pop(0))
             flags.add("-a")
@@ -43,12 +46,8 @@ def tag(session: GitSession) -> None:
             repository.remove_ref(TAGS + name)
             session.say(f"Deleted tag '{name}' (was {repository.abbreviated(sha)})")
         return
-    if (
-        not names
-        or flags & {"-l", "--list", "--contains", "--points-at", "--sort", "-n"}
-        or any(flag.startswith(("--sort", "-n")) for flag in flags)
-    ):
-        _list_tags(session, flags, names)
+    if not names or flags & {"-l", "--list"} or choice.tests or any(re.fullmatch(r"-n\d*", flag) for flag in flags):
+        _list_tags(session, flags, names, choice)
         return
     name, start = names[0], names[1] if len(names) > 1 else "HEAD"
     try:
@@ -73,29 +72,12 @@ def tag(session: GitSession) -> None:
         session.say(f"Updated tag '{name}' (was {repository.abbreviated(old)})")
 
 
-def _list_tags(session: GitSession, flags: set[str], patterns: list[str]) -> None:
-    repository = session.repository
-    found = [ref for ref in repository.refs() if ref.startswith(TAGS)]
-    if "--contains" in flags or "--points-at" in flags:
-        target = session.commit_id(patterns[0] if patterns else "HEAD")
-        patterns = []
-
-        def commit_of(ref: str) -> str:
-            sha = repository.ref(ref) or NOTHING
-            return repository.tag(sha) if repository.kind(sha) == "tag" else sha
-
-        found = [
-            ref
-            for ref in found
-            if (target in reachable(repository, commit_of(ref)) if "--contains" in flags else commit_of(ref) == target)
-        ]
-    for ref in found:
-        name = shortened(ref)
-        if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
-            continue
-        if "-n" in flags or "-n1" in flags:
-            sha = repository.ref(ref) or NOTHING
-            text = repository.tag_text(sha).message if repository.kind(sha) == "tag" else repository.commit(sha).message
-            session.say(f"{name.ljust(15)} {text.partition(chr(10))[0]}")
-        else:
-            session.say(name)
+def _list_tags(session: GitSession, flags: set[str], patterns: list[str], choice: Choice) -> None:
+    sort = session.setting("tag.sort")
+    if sort and not choice.keys:
+        choice.keys.append(sort)
+    count = next((flag[2:] or "1" for flag in flags if re.fullmatch(r"-n\d*", flag)), None)
+    form = "%(refname:strip=2)"
+    if count is not None and choice.form is None:
+        form = f"%(align:15)%(refname:strip=2)%(end) %(contents:lines={count})"
+    session.output += [f"{line}\n" for line in list_in_form(session, choice, (TAGS,), patterns, form)]

@@ -1,6 +1,7 @@
 """Commits as `git log` writes them: named formats, placeholders and dates (git help log, PRETTY FORMATS)."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -94,6 +95,7 @@ class CommitWriter:
         self.move: Move | None = None
         self.origin: str | None = None
         """The parent against which a merge is shown."""
+        self.notes: Mapping[str, str] = {}
         self.mark = ""
         """The side from which the next commit is reached."""
 
@@ -126,9 +128,9 @@ class CommitWriter:
         if self.form == "reference":
             short = self._session.repository.abbreviated(sha)
             return f"{short} ({subject}, {date_text(commit.author, 'short', self._session.call.now)})\n"
-        return self._block(shown + marks, commit)
+        return self._block(shown + marks, commit, self.notes.get(sha))
 
-    def _block(self, shown: str, commit: Commit) -> str:
+    def _block(self, shown: str, commit: Commit, note: str | None) -> str:
         lines = [f"commit {shown}"]
         if self.move is not None:
             lines.append(f"Reflog: {self.move.name} ({self.move.by.name} <{self.move.by.email}>)")
@@ -151,6 +153,8 @@ class CommitWriter:
         message = commit.message.strip("\n")
         body = [_subject(message)] if self.form == "short" else message.split("\n")
         lines += ["", *(f"    {line}" for line in body)]
+        if note is not None:
+            lines += ["", "Notes:", *(f"    {line}" for line in note.strip("\n").split("\n"))]
         return "\n".join(lines) + "\n"
 
     def _when(self, who: Signature) -> str:
@@ -242,6 +246,8 @@ class CommitWriter:
                 return "\n"
             case "%":
                 return "%"
+            case "N":
+                return self.notes.get(sha, "")
             case "m":
                 return self.mark or ">"
             case "G?":

@@ -13,6 +13,7 @@ from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.folder import signed
 from simtrain.worlds.machine.git.formats import CommitWriter, Move
 from simtrain.worlds.machine.git.listing import Wish
+from simtrain.worlds.machine.git.notes import noted
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 from simtrain.worlds.machine.git.walking import Range, commits, in_graph_order, touching
 
@@ -34,6 +35,7 @@ class LogRequest:
         self.specs: list[str] = []
         self.objects: list[str] = []
         self.form = session.setting("format.pretty") or "medium"
+        self.formed = False
         self.date = session.setting("log.date") or "default"
         self.most: int | None = None
         self.skip = 0
@@ -58,11 +60,11 @@ class LogRequest:
             elif re.fullmatch(r"-n\d*", word) or name == "--max-count":
                 self.most = int(word[2:] or words.pop(0)) if word.startswith("-n") else int(value or words.pop(0))
             elif word == "--oneline":
-                self.form = "oneline"
+                self.form, self.formed = "oneline", True
                 self.flags.add("--abbrev-commit")
             elif name in ("--format", "--pretty"):
                 # A format without a name of its own ends each commit with a newline.
-                self.form = value if equals else "medium"
+                self.form, self.formed = value if equals else "medium", True
             elif name in (
                 "--author",
                 "--committer",
@@ -258,10 +260,18 @@ class LogRequest:
 
     def writer(self) -> CommitWriter:
         """Return what writes the commits."""
-        decorate = "--decorate" in self.flags
-        return CommitWriter(
-            self.session, self.form, date=self.date, short_ids="--abbrev-commit" in self.flags, decorate=decorate
+        flags = self.flags
+        writer = CommitWriter(
+            self.session,
+            self.form,
+            date=self.date,
+            short_ids="--abbrev-commit" in flags,
+            decorate="--decorate" in flags,
         )
+        # git shows them by itself only where no form is asked for.
+        if "%N" in self.form or ("--no-notes" not in flags and (not self.formed or "--notes" in flags)):
+            writer.notes = noted(self.session)
+        return writer
 
     def mark(self, sha: str) -> str:
         """Return the mark of the side from which a commit is reached (`--left-right`)."""
@@ -275,7 +285,7 @@ class LogRequest:
 _FLAGS = {
     "--graph", "--reverse", "--merges", "--no-merges", "--first-parent", "--no-decorate", "--abbrev-commit", "-i", "--topo-order",
     "--regexp-ignore-case", "--invert-grep", "--follow", "--date-order", "--no-walk", "-E", "--extended-regexp", "-F",
-    "--fixed-strings", "--full-history", "--no-notes", "--no-abbrev-commit", "--left-right",
+    "--fixed-strings", "--full-history", "--no-notes", "--notes", "--no-abbrev-commit", "--left-right",
     "-g", "--walk-reflogs", "--no-expand-tabs", "--no-show-signature", "--count", "--parents", "--simplify-by-decoration", "-P", "-q",
     "--quiet",
 }  # fmt: skip

@@ -32,6 +32,15 @@ def notes(session: GitSession) -> None:
         _read_or_remove(session, book, words, action)
 
 
+def noted(session: GitSession) -> dict[str, str]:
+    """Return the notes that a log shows: their texts by the ids of commits."""
+    ref = _full(session.call.environment.get("GIT_NOTES_REF") or session.setting("core.notesref") or _DEFAULT)
+    if session.repository.ref(ref) is None:
+        return {}
+    book = _Notes(session, ref, "list")
+    return {sha: book.text(note) for sha, note in book.all().items()}
+
+
 def _full(name: str) -> str:
     if name.startswith("refs/notes/"):
         return name

@@ -2,7 +2,7 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simtrain.worlds.handlers.git.objects import TreeEntry
@@ -57,6 +57,16 @@ def deltas(old: Mapping[str, Side], new: Mapping[str, Side]) -> list[Delta]:
             same_type = before.type == after.type
             found += [Delta(before, after)] if same_type else [Delta(before, None), Delta(None, after)]
     return _renamed(found)
+
+
+def with_types(found: Sequence[Delta]) -> list[Delta]:
+    """Return the differences, with a file that became a symlink, or the reverse, as one entry."""
+    gone = {delta.path: delta.old for delta in found if delta.new is None}
+    come = {delta.path for delta in found if delta.old is None}
+    joined = [
+        Delta(gone[delta.path], delta.new) if delta.old is None and delta.path in gone else delta for delta in found
+    ]
+    return [delta for delta in joined if delta.new is not None or delta.path not in come]
 
 
 def _renamed(found: list[Delta]) -> list[Delta]:

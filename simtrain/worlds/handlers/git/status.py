@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from simtrain.worlds.handlers.git.branches import current, detached, shortened
-from simtrain.worlds.handlers.git.deltas import Delta
+from simtrain.worlds.handlers.git.deltas import Delta, with_types
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.repository import Repository
@@ -73,17 +73,7 @@ def _update(changed: Iterable[Delta]) -> str:
 
 
 def _listed(found: Iterable[Delta], shown: Callable[[str], str]) -> list[str]:
-    return [_entry(delta, shown) for delta in _with_types(list(found))]
-
-
-def _with_types(found: list[Delta]) -> list[Delta]:
-    """Return the differences, with a file that became a symlink, or the reverse, as one entry."""
-    gone = {delta.path: delta.old for delta in found if delta.new is None}
-    come = {delta.path for delta in found if delta.old is None}
-    joined = [
-        Delta(gone[delta.path], delta.new) if delta.old is None and delta.path in gone else delta for delta in found
-    ]
-    return [delta for delta in joined if delta.new is not None or delta.path not in come]
+    return [_entry(delta, shown) for delta in with_types(list(found))]
 
 
 def _entry(delta: Delta, shown: Callable[[str], str]) -> str:

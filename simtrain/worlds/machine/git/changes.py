@@ -1,6 +1,6 @@
 """add, rm, mv and clean: the working tree and the index."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
@@ -165,6 +165,17 @@ def move(session: GitSession) -> None:
         repository.stage(changes | {place + path[len(source) :]: index[path] for path in moved})
 
 
+def _folders_first(found: Sequence[str], index: Mapping[str, TreeEntry]) -> list[str]:
+    """Return paths with a folder, and a slash, in the place of all that lies in it, where nothing of it is in the index."""
+    held = {path[:place] for path in index for place, letter in enumerate(path) if letter == "/"}
+    shown: dict[str, None] = {}
+    for path in found:
+        above = [path[:place] for place, letter in enumerate(path) if letter == "/"]
+        outer = next((folder for folder in above if folder not in held), None)
+        shown[path if outer is None else f"{outer}/"] = None
+    return [*shown]
+
+
 def clean(session: GitSession) -> None:
     """Remove untracked files."""
     letters = {
@@ -178,7 +189,7 @@ def clean(session: GitSession) -> None:
     found = untracked_files(repository)
     if "x" in letters:
         index = repository.index()
-        found = [path for path in repository.worktree() if path not in index]
+        found = _folders_first([path for path in repository.worktree() if path not in index], index)
     for path in found:
         if path.endswith("/") and "d" not in letters:
             continue

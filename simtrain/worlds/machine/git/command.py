@@ -43,6 +43,7 @@ SUBCOMMANDS: dict[str, str] = {
 VERSION = "git version 2.39.5"
 _USAGE = "usage: git [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]\n           <command> [<args>]\n"
 _HELP = f"{_USAGE}\n" + "".join(f"   {name}\n" for name in sorted(SUBCOMMANDS))
+_NUL_ENDS = {"-z", "--null", "-0"}
 _DAMAGED = (LookupError, ValueError, StopIteration, zlib.error, struct.error)
 """Raised where a file of `.git` does not hold what it should."""
 
@@ -103,7 +104,10 @@ def git(call: Invocation) -> Result:
         # Somebody has written into `.git`.
         session.warn("fatal: bad object HEAD")
         session.code = 128
-    output = as_text("".join(session.output).encode("utf-8", "surrogateescape"))
+    output = "".join(session.output)
+    if not _NUL_ENDS & {*call.arguments}:
+        # What is listed with NULs between is no binary data: other programs take it apart by these.
+        output = as_text(output.encode("utf-8", "surrogateescape"))
     return Result(output, "".join(session.errors), session.code)
 
 

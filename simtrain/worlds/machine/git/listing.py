@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pygit2.enums import DiffOption
 
-from simtrain.worlds.handlers.git.deltas import Delta, is_binary, lines_of
+from simtrain.worlds.handlers.git.deltas import Delta, is_binary, lines_of, with_types
 from simtrain.worlds.handlers.git.patch import PatchStyle, differs_in_spaces, edits, patch
 from simtrain.worlds.handlers.git.paths import quoted
 from simtrain.worlds.machine.git.session import GitSession, matching
@@ -124,9 +124,9 @@ def written(
             style = replace(wish.style, old=wish.style.new, new=wish.style.old) if wish.backwards else wish.style
             parts.append(patch(kept, context=wish.context, abbreviate=session.repository.abbreviated, style=style))
         elif form in ("name-only", "name-status", "summary"):
-            parts.append(_TEXTS[form](kept))
+            parts.append(_TEXTS[form](with_types(kept)))
         else:
-            parts.append(_NUMBERS[form](kept, wish.style.ignored))
+            parts.append(_NUMBERS[form](with_types(kept), wish.style.ignored))
     if (len(parts) > 1 and forms[-1] == "patch") or ("patch" in forms and len(parts) > 1):
         return "".join(parts[:-1]) + "\n" + parts[-1]
     return "".join(parts)

@@ -1,5 +1,8 @@
 """push: sends commits to a remote."""
 
+from dataclasses import dataclass
+
+from simtrain.worlds.handlers.git.branches import shortened
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.folder import FolderRepository
@@ -47,20 +50,26 @@ def push(session: GitSession) -> None:
         specs = [branch or ""]
     if "--tags" in flags:
         specs += [ref for ref in repository.refs() if ref.startswith(TAGS)]
-    moves = [_planned(session, spec) for spec in specs]
+    moves = [_planned(session, spec, url) for spec in specs]
     lines: list[str] = []
-    refused = False
-    for source, ref, forced in moves:
-        line, fine = _push_one(
-            session, target, name, source, ref, force=forced or bool(flags & {"-f", "--force", "--force-with-lease"})
-        )
+    refused, quiet = False, bool(flags & {"-q", "--quiet"})
+    force = bool(flags & {"-f", "--force", "--force-with-lease"})
+    gone = [move.ref for move in moves if move.source is None and target.ref(move.ref) is None]
+    if gone:
+        # git sends nothing at all then.
+        for ref in gone:
+            session.warn(f"error: unable to delete '{_short(ref)}': remote ref does not exist")
+        raise GitStop(f"error: failed to push some refs to '{url}'", 1)
+    for move in moves:
+        source, ref = move.source, move.ref
+        line, fine = _push_one(session, target, name, move, force=move.forced or force)
         refused = refused or not fine
         if line:
             lines.append(line)
         if fine and source and flags & {"-u", "--set-upstream"} and ref.startswith(HEADS):
             repository.set_upstream(HEADS + (branch or ""), f"{REMOTES}{name}/{ref.removeprefix(HEADS)}")
-            session.say(f"branch '{branch}' set up to track '{name}/{ref.removeprefix(HEADS)}'.")
-    quiet = bool(flags & {"-q", "--quiet"})
+            if not quiet:
+                session.say(f"branch '{branch}' set up to track '{name}/{ref.removeprefix(HEADS)}'.")
     if lines and not (quiet and not refused):
         session.warn(f"To {url}")
         for line in lines:
@@ -80,57 +89,74 @@ def push(session: GitSession) -> None:
         session.code = 1
 
 
-def _planned(session: GitSession, spec: str) -> tuple[str | None, str, bool]:
-    """Return what is sent (None to delete), the ref it goes to, and whether by force."""
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What is sent (None to delete), as what it is called here, the ref it goes to, and whether by force."""
+
+    source: str | None
+    called: str
+    ref: str
+    forced: bool
+
+
+def _planned(session: GitSession, spec: str, url: str) -> _Move:
     repository = session.repository
     forced, text = spec.startswith("+"), spec.lstrip("+")
     source, colon, place = text.partition(":")
     if colon and not source:
-        return None, place if place.startswith("refs/") else HEADS + place, forced
+        return _Move(None, "", place if place.startswith("refs/") else HEADS + place, forced)
     found = session.maybe(source)
     if found is None:
         raise GitStop(
-            f"error: src refspec {source} does not match any\nerror: failed to push some refs to '{address_of(session, 'origin')}'",
+            f"error: src refspec {source} does not match any\nerror: failed to push some refs to '{url}'",
             1,
         )
     place = place or (session.branch or source if source == "HEAD" else source)
     if not place.startswith("refs/"):
         place = (TAGS if repository.ref(TAGS + source) and not repository.ref(HEADS + source) else HEADS) + place
     held = repository.ref(TAGS + source) if place.startswith(TAGS) else None
-    return held or found.sha, place, forced
+    return _Move(held or found.sha, shortened(source), place, forced)
+
+
+def _short(ref: str) -> str:
+    return ref.partition("/")[2].partition("/")[2]
 
 
 def _push_one(
-    session: GitSession, target: FolderRepository, name: str, source: str | None, ref: str, *, force: bool
+    session: GitSession, target: FolderRepository, name: str, move: _Move, *, force: bool
 ) -> tuple[str, bool]:
-    repository = session.repository
-    old, short = target.ref(ref), ref.partition("/")[2].partition("/")[2]
+    repository, source, ref = session.repository, move.source, move.ref
+    old, short = target.ref(ref), _short(ref)
+    both = f"{move.called} -> {short}"
     # An address that is no remote has no branches here that follow it.
     tracking = f"{REMOTES}{name}/{short}" if ref.startswith(HEADS) and name in remotes(repository) else None
     if source is None:
-        if old is None:
-            return f" ! [remote rejected] {short} (remote ref does not exist)", False
         target.remove_ref(ref)
         if tracking and repository.ref(tracking):
             repository.remove_ref(tracking)
-        return f" - [deleted]         {short}", True
+        return _line("-", "[deleted]", short), True
     if old == source:
         if tracking:
             repository.set_ref(tracking, source)
         return "", True
     if target.head == ref and target.folder != target.path and old is not None:
-        return f" ! [remote rejected] {short} -> {short} (branch is currently checked out)", False
+        return _line("!", "[remote rejected]", both, "branch is currently checked out"), False
     if old is not None and not force:
         if repository.kind(old) is None:
-            return f" ! [rejected]        {short} -> {short} (fetch first)", False
+            return _line("!", "[rejected]", both, "fetch first"), False
         if old not in reachable(repository, source):
-            return f" ! [rejected]        {short} -> {short} (non-fast-forward)", False
+            return _line("!", "[rejected]", both, "non-fast-forward"), False
     copy_objects(repository, target)
     target.set_ref(ref, source)
     if tracking:
         repository.set_ref(tracking, source)
     if old is None:
-        return f" * [new {'branch' if ref.startswith(HEADS) else 'tag'}]      {short} -> {short}", True
+        kind = "branch" if ref.startswith(HEADS) else "tag" if ref.startswith(TAGS) else "reference"
+        return _line("*", f"[new {kind}]", both), True
     forced = repository.kind(old) is None or old not in reachable(repository, source)
     span = f"{old[:7]}{'...' if forced else '..'}{source[:7]}"
-    return f" {'+' if forced else ' '} {span}  {short} -> {short}{' (forced update)' if forced else ''}", True
+    return _line("+" if forced else " ", span, both, "forced update" if forced else ""), True
+
+
+def _line(sign: str, what: str, names: str, why: str = "") -> str:
+    return f" {sign} {what.ljust(17)} {names}{f' ({why})' if why else ''}"

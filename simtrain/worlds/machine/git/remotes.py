@@ -184,7 +184,8 @@ def remote(session: GitSession) -> None:
             if ref.startswith(f"{REMOTES}{rest[0]}/"):
                 repository.remove_ref(ref)
                 if action == "rename":
-                    repository.set_ref(f"{REMOTES}{rest[1]}/{ref.removeprefix(f'{REMOTES}{rest[0]}/')}", sha)
+                    old, new = f"{REMOTES}{rest[0]}/", f"{REMOTES}{rest[1]}/"
+                    repository.set_ref(new + ref.removeprefix(old), sha.replace(f"{SYMBOLIC}{old}", f"{SYMBOLIC}{new}"))
         text = without_section(repository.text("config") or "", f"remote.{rest[0]}")
         repository.put_text("config", text)
         if action == "rename":

@@ -4,7 +4,8 @@ from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import Commit
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.applying import back_to, carry_over, check_local, put_result, say_changes, write_tree
-from simtrain.worlds.machine.git.committing import cleaned, report_commit
+from simtrain.worlds.machine.git.committing import report_commit
+from simtrain.worlds.machine.git.messages import cleaned
 from simtrain.worlds.machine.git.locking import is_locked, require_unlocked
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.status import long_status

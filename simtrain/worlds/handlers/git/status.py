@@ -35,7 +35,8 @@ def status(
 ) -> str:
     """Return the whole text, which ends in a newline.
 
-    `shown` writes a path. `heading` stands in place of a detached HEAD. `notes` are lines about a merge that is not finished, `unmerged` those of paths in conflict, which are
+    `shown` writes a path. `heading` stands in place of a detached HEAD. `notes` are lines about a merge that is not finished,
+    `unmerged` those of paths in conflict, which are
     `hidden` from the other parts. While `merging`, git does not say how to unstage. `amending` is the tree before the commit that
     is amended. `committing` gives the words of `git commit`.
     """

@@ -18,14 +18,14 @@ _HERE = "simtrain.worlds.machine.git."
 SUBCOMMANDS: dict[str, str] = {
     "add": "changes:add", "apply": "plumbing:apply", "bisect": "bisecting:bisect", "blame": "blaming:blame", "branch": "branches:branch",
     "cat-file": "plumbing:cat_file", "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout",
-    "cherry-pick": "merging:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
+    "cherry-pick": "picking:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
     "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",
     "grep": "plumbing:grep", "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log",
     "ls-files": "plumbing:ls_files", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
     "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "pushing:push",
     "rebase": "rebasing:rebase", "reflog": "history:reflog", "remote": "remotes:remote", "reset": "resetting:reset",
     "restore": "resetting:restore", "rev-list": "plumbing:rev_list", "rev-parse": "plumbing:rev_parse",
-    "revert": "merging:revert", "rm": "changes:remove", "shortlog": "history:shortlog", "show": "history:show",
+    "revert": "picking:revert", "rm": "changes:remove", "shortlog": "history:shortlog", "show": "history:show",
     "show-ref": "plumbing:show_ref", "stash": "stashing:stash", "status": "status:status", "switch": "checkouts:switch",
     "symbolic-ref": "plumbing:symbolic_ref", "tag": "tags:tag", "worktree": "plumbing:worktree",
 }  # fmt: skip

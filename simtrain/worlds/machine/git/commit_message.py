@@ -9,7 +9,12 @@ from simtrain.worlds.machine.git.commit_request import CommitRequest
 from simtrain.worlds.machine.git.formats import date_text
 from simtrain.worlds.machine.git.hooks import require_hook
 from simtrain.worlds.machine.git.messages import (
-    SCISSORS, cleaned_as, edited, signed_off, subject_of, with_trailers,
+    SCISSORS,
+    cleaned_as,
+    edited,
+    signed_off,
+    subject_of,
+    with_trailers,
 )  # fmt: skip
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.status import long_status

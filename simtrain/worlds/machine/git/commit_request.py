@@ -154,7 +154,7 @@ def _check(asked: CommitRequest) -> None:
         raise GitStop(f"fatal: options '-m' and '--fixup:{kind}' cannot be used together")
     if values.get("cleanup", "default") not in MODES:
         raise GitStop(f"fatal: Invalid cleanup mode {values['cleanup']}")
-    if (asked.only and not asked.amend or asked.include) and not asked.paths:
+    if ((asked.only and not asked.amend) or asked.include) and not asked.paths:
         raise GitStop("fatal: No paths with --include/--only does not make sense.")
     if asked.all and asked.paths:
         raise GitStop(f"fatal: paths '{asked.paths[0]} ...' with -a does not make sense")

@@ -80,7 +80,7 @@ def reset(session: GitSession) -> None:
     if old:
         repository.put_text("ORIG_HEAD", f"{old}\n")
     session.move(sha, f"reset: moving to {target or 'HEAD'}")
-    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
+    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"):
         repository.drop(name)
     if mode == "--hard" and not quiet:
         made = repository.commit(sha)

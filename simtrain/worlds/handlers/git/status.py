@@ -14,7 +14,6 @@ _UNSTAGE = '  (use "git restore --staged <file>..." to unstage)'
 _UNSTAGE_FIRST = '  (use "git rm --cached <file>..." to unstage)'
 _UNSTAGE_AMENDED = '  (use "git restore --source=HEAD^1 --staged <file>..." to unstage)'
 _DISCARD = '  (use "git restore <file>..." to discard changes in working directory)'
-_RESOLVE = '  (use "git add <file>..." to mark resolution)'
 _INCLUDE = '  (use "git add <file>..." to include in what will be committed)'
 
 _Part: TypeAlias = list[str]
@@ -27,6 +26,7 @@ def status(
     heading: str | None = None,
     notes: Sequence[str] = (),
     unmerged: Sequence[str] = (),
+    resolving: str = 'git add <file>..."',
     hidden: Collection[str] = (),
     untracked: bool = True,
     merging: bool = False,
@@ -36,9 +36,9 @@ def status(
     """Return the whole text, which ends in a newline.
 
     `shown` writes a path. `heading` stands in place of a detached HEAD. `notes` are lines about a merge that is not finished,
-    `unmerged` those of paths in conflict, which are
-    `hidden` from the other parts. While `merging`, git does not say how to unstage. `amending` is the tree before the commit that
-    is amended. `committing` gives the words of `git commit`.
+    `unmerged` those of paths in conflict, which are `hidden` from the other parts, and `resolving` says how to resolve them. While
+    `merging`, git does not say how to unstage. `amending` is the tree before the commit that is amended. `committing` gives the
+    words of `git commit`.
     """
     found = staged(repository) if amending is None else _since(repository, amending)
     in_index = [delta for delta in found if delta.path not in hidden]
@@ -48,7 +48,7 @@ def status(
     unstage = [] if merging else [_UNSTAGE_FIRST if not begun else _UNSTAGE if amending is None else _UNSTAGE_AMENDED]
     parts = [
         _part("Changes to be committed:", unstage, _listed(in_index, shown)),
-        _part("Unmerged paths:", [*unstage, _RESOLVE], list(unmerged)),
+        _part("Unmerged paths:", [*unstage, f'  (use "{resolving} to mark resolution)'], list(unmerged)),
         _part("Changes not staged for commit:", [_update(changed), _DISCARD], _listed(changed, shown)),
         _part("Untracked files:", [_INCLUDE], [f"\t{shown(path)}" for path in new]),
     ]

@@ -35,14 +35,14 @@ _EMPTY_PICK = (
 _STATES = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE")
 
 
-def commit(session: GitSession) -> None:
-    """Record what is staged."""
+def commit(session: GitSession, *, action: str | None = None, author: Signature | None = None) -> None:
+    """Record what is staged. `action` is what the logs of refs note instead, `author` who made it instead of the user."""
     asked = requested(session)
     repository = session.repository
     require_unlocked(session)
     before = repository.stages()
     try:
-        _commit(session, asked)
+        _commit(session, asked, action, author)
     except GitStop:
         if asked.stages or asked.dry:
             repository.put_stages(before)
@@ -51,7 +51,7 @@ def commit(session: GitSession) -> None:
         repository.put_stages(before)
 
 
-def _commit(session: GitSession, asked: CommitRequest) -> None:
+def _commit(session: GitSession, asked: CommitRequest, action: str | None, by: Signature | None) -> None:
     repository, head = session.repository, session.head
     old = repository.commit(head) if head else None
     merging = (repository.text("MERGE_HEAD") or "").split()
@@ -66,7 +66,7 @@ def _commit(session: GitSession, asked: CommitRequest) -> None:
         return
     if not asked.unverified:
         require_hook(session, "pre-commit")
-    author = _author(session, asked, shape)
+    author = by or _author(session, asked, shape)
     parents = (old.parents if old else ()) if asked.amend else ((head,) if head else ()) + tuple(merging)
     base = repository.commit(parents[0]).tree if parents else EMPTY_TREE
     if repository.keep_tree(repository.index()) == base and not merging and not _may_be_empty(asked, parents):
@@ -76,7 +76,7 @@ def _commit(session: GitSession, asked: CommitRequest) -> None:
     sha = repository.keep_commit(made)
     pick = " (cherry-pick)" if picked else ""
     kind = " (amend)" if asked.amend else " (initial)" if not parents else " (merge)" if merging else pick
-    session.move(sha, f"commit{kind}: {message.partition(chr(10))[0]}")
+    session.move(sha, f"{action or f'commit{kind}'}: {message.partition(chr(10))[0]}")
     if left is not None:
         repository.put_stages(left)
     forget_progress(session)

@@ -28,6 +28,7 @@ _RESOLVE = (
     'If you prefer to skip this patch, run "git am --skip" instead.\n'
     'To restore the original branch and stop patching, run "git am --abort".'
 )
+_EMPTY = 'To record the empty patch as an empty commit, run "git am --allow-empty".'
 _HINT = "hint: Use 'git am --show-current-patch=diff' to see the failed patch"
 _NO_CHANGES = (
     "No changes - did you forget to use 'git add'?\n"
@@ -55,9 +56,10 @@ class _Applying:
         if "quiet" not in self.flags:
             self.session.say(text)
 
-    def stop(self) -> GitStop:
+    def stop(self, *, empty: bool = False) -> GitStop:
         """Say how to go on, and return what ends the call."""
-        self.session.say(_RESOLVE)
+        first, middle, last = _RESOLVE.split("\n")
+        self.session.say("\n".join([first, middle, *([_EMPTY] if empty else []), last]))
         return GitStop("", 128)
 
 
@@ -74,7 +76,7 @@ def apply_mails(session: GitSession) -> None:
     if begun:
         raise GitStop(f"fatal: previous rebase directory .git/{_FOLDER} still exists but mbox given.")
     texts = [_file(session, name) for name in names] if names else [session.call.stdin or ""]
-    if not looks_like_mails(texts[0]):
+    if names and not looks_like_mails(texts[0]):
         raise GitStop("Patch format detection failed.")
     applying = _Applying(session, flags=flags)
     _begin(applying, [mail for text in texts for mail in split_mails(text)])
@@ -151,10 +153,10 @@ def _run(applying: _Applying) -> None:
         mail = read_mail(repository.text(f"{_FOLDER}/{applying.number:04}") or "", keep="keep" in applying.flags)
         message = signed_off(session, mail.message) if "sign" in applying.flags else mail.message
         _note(applying, mail, message)
-        applying.say(f"Applying: {mail.subject}")
         if "diff " not in mail.patch and "@@ -" not in mail.patch:
             session.say("Patch is empty.")
-            raise applying.stop()
+            raise applying.stop(empty=True)
+        applying.say(f"Applying: {mail.subject}")
         if _apply(applying, mail):
             _commit(applying, mail, message)
         _step(applying)

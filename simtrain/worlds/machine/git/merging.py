@@ -10,7 +10,7 @@ from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.applying import back_to, check_local, put_result, say_changes, write_tree
 from simtrain.worlds.machine.git.committing import UNMERGED, commit, forget_progress
 from simtrain.worlds.machine.git.formats import CommitWriter
-from simtrain.worlds.machine.git.hooks import require_hook
+from simtrain.worlds.machine.git.hooks import run_hook
 from simtrain.worlds.machine.git.locking import is_locked, require_unlocked
 from simtrain.worlds.machine.git.messages import cleaned, signed_off
 from simtrain.worlds.machine.git.resetting import next_word
@@ -42,7 +42,7 @@ def merge(session: GitSession) -> None:
     if not names:
         upstream = repository.upstream(repository.head)
         if upstream is None:
-            raise GitStop("fatal: No remote for the current branch.", 128)
+            raise GitStop("fatal: No remote for the current branch." if session.branch else "fatal: No current branch.")
         names = [shortened(upstream)]
     name = names[0]
     found = session.maybe(name)
@@ -128,7 +128,10 @@ def merge_commit(
     if strategy == "ours":
         base = files[theirs]
     done = merge_trees(repository, base, files[head], files[theirs], names=("HEAD", name), favour=favour)
-    check_local(session, files[head], done, "merge", "merge")
+    try:
+        check_local(session, files[head], done, "merge", "merge")
+    except GitStop as stop:
+        raise GitStop(f"{stop.text}\nMerge with strategy {strategy} failed.", 2) from None
     put_result(session, files[head], done)
     session.output += [f"{note}\n" for note in done.notes]
     if "--squash" in flags:
@@ -145,7 +148,7 @@ def merge_commit(
         return
     _put_state(session, theirs, f"{text.rstrip(chr(10))}\n", flags)
     if "--no-verify" not in flags:
-        require_hook(session, "pre-merge-commit")
+        _ask_hook(session)
     tree = repository.keep_tree(repository.index())
     made = Commit(tree, (head, theirs), session.signature("AUTHOR"), session.signature("COMMITTER"), cleaned(text))
     forget_progress(session)
@@ -174,6 +177,11 @@ def _fast_forward(session: GitSession, name: str, head: str, theirs: str, flags:
         session.move(theirs, f"merge {name}: Fast-forward")
     if not quiet:
         _say_stat(session, old, new, flags)
+
+
+def _ask_hook(session: GitSession) -> None:
+    if not run_hook(session, "pre-merge-commit"):
+        raise GitStop("Not committing merge; use 'git commit' to complete the merge.", 1)
 
 
 def _say_stat(session: GitSession, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry], flags: set[str]) -> None:

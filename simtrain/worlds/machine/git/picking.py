@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from simtrain.worlds.handlers.git.objects import Commit
-from simtrain.worlds.machine.git.applying import back_to, carry_over
+from simtrain.worlds.machine.git.applying import back_to, carry_over, write_tree
 from simtrain.worlds.machine.git.committing import UNMERGED, commit, report_commit
 from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.messages import signed_off, subject_of, with_line
@@ -207,8 +207,6 @@ def _pick_one(picking: _Picking, sha: str) -> bool:
     parent = _parent(picking, sha, picked)
     if "allow-ff" in flags and picked.parents[:1] == (session.head,):
         back = repository.files(repository.commit(session.head or "").tree)
-        from simtrain.worlds.machine.git.applying import write_tree
-
         write_tree(session, back, repository.files(picked.tree), "merge", "merge")
         session.move(sha, f"{picking.verb}: fast-forward")
         return True
@@ -216,9 +214,12 @@ def _pick_one(picking: _Picking, sha: str) -> bool:
     names = ("HEAD", f"parent of {short} ({subject})" if picking.back else f"{short} ({subject})")
     staged = "no-commit" in flags
     favour = picking.values.get("favour")
-    done = carry_over(
-        session, sha, back=picking.back, names=names, what="merge", parent=parent, staged=staged, favour=favour
-    )
+    try:
+        done = carry_over(
+            session, sha, back=picking.back, names=names, what="merge", parent=parent, staged=staged, favour=favour
+        )
+    except GitStop as stop:
+        raise GitStop(f"{stop.text}\nfatal: {picking.verb} failed") from None
     session.output += [f"{note}\n" for note in done.notes]
     message = _message(picking, sha, picked, parent)
     listed = "".join(f"#\t{path}\n" for path in done.conflicts)

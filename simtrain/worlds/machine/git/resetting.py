@@ -97,10 +97,12 @@ def _carry_local(session: GitSession, files: Mapping[str, TreeEntry], target: st
     """
     repository = session.repository
     index, now = repository.index(), worktree_entries(repository)
-    before = head_files(session) if keep else index
+    before, conflicts = head_files(session) if keep else index, repository.conflicts()
     touched = sorted(path for path in {*before, *files} if before.get(path) != files.get(path))
     for path in touched:
         if now.get(path) == index.get(path) and (not keep or index.get(path) == before.get(path)):
+            continue
+        if not keep and path in conflicts:
             continue
         loose = f"Untracked working tree file '{path}' would be overwritten by merge."
         why = loose if path not in index else f"Entry '{path}' not uptodate. Cannot merge."

@@ -57,12 +57,22 @@ def long_status(
         heading=heading(repository),
         notes=notes(session, bool(conflicts)),
         unmerged=unmerged,
+        resolving=_resolving({tuple(sorted(stages)) for stages in conflicts.values()}),
         hidden=set(conflicts),
         untracked=untracked,
         merging=is_joining(repository),
         amending=amending,
         committing=committing,
     )
+
+
+def _resolving(kinds: set[tuple[int, ...]]) -> str:
+    """Return how conflicts that leave these stages are resolved."""
+    if kinds == {(1,)}:
+        return 'git rm <file>..."'
+    if kinds & {(1,), (1, 2), (1, 3)}:
+        return 'git add/rm <file>..." as appropriate'
+    return 'git add <file>..."'
 
 
 def _short_branch(session: GitSession) -> str:

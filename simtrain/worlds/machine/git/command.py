@@ -16,11 +16,12 @@ from simtrain.worlds.machine.problems import problem_text
 
 _HERE = "simtrain.worlds.machine.git."
 SUBCOMMANDS: dict[str, str] = {
-    "add": "changes:add", "apply": "plumbing:apply", "bisect": "bisecting:bisect", "blame": "blaming:blame", "branch": "branches:branch",
+    "add": "changes:add", "am": "mailing:apply_mails", "apply": "patch_command:apply", "bisect": "bisecting:bisect",
+    "blame": "blaming:blame", "branch": "branches:branch",
     "cat-file": "plumbing:cat_file", "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout",
     "cherry-pick": "picking:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
     "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",
-    "am": "mailing:apply_mails", "format-patch": "mails:format_patch",
+    "format-patch": "mails:format_patch",
     "grep": "plumbing:grep", "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log",
     "ls-files": "plumbing:ls_files", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
     "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "pushing:push",

@@ -49,13 +49,19 @@ def _problem(one: FilePatch, index: Mapping[str, TreeEntry], tree: Mapping[str, 
 
 def _change(repository: FolderRepository, one: FilePatch, files: dict[str, TreeEntry]) -> None:
     """Carry a patch out in a list of files. Raises DoesNotApply."""
-    before = files.get(one.old) if one.old is not None else None
-    content = patched(repository.blob(before.sha) if before else b"", one)
+    entry = changed_entry(repository, one, files.get(one.old) if one.old is not None else None)
     if one.old is not None and not one.copied:
         files.pop(one.old, None)
-    if one.new is not None:
-        mode = one.new_mode or (before.mode if before else _NEW_FILE)
-        files[one.new] = TreeEntry(mode, repository.keep_blob(content))
+    if one.new is not None and entry is not None:
+        files[one.new] = entry
+
+
+def changed_entry(repository: FolderRepository, one: FilePatch, before: TreeEntry | None) -> TreeEntry | None:
+    """Return what a patch makes of a file; None where it deletes it. Raises DoesNotApply."""
+    content = patched(repository.blob(before.sha) if before else b"", one)
+    if one.new is None:
+        return None
+    return TreeEntry(one.new_mode or (before.mode if before else _NEW_FILE), repository.keep_blob(content))
 
 
 def _as_result(repository: FolderRepository, files: Mapping[str, TreeEntry]) -> Merged:
@@ -71,7 +77,7 @@ def three_way(session: GitSession, text: str, name: str) -> tuple[Merged, list[s
     """
     repository, head = session.repository, head_files(session)
     found = parsed(text)
-    base = _base(repository, found, head)
+    base = base_of(repository, found, head)
     theirs = dict(base)
     try:
         for one in found:
@@ -84,7 +90,7 @@ def three_way(session: GitSession, text: str, name: str) -> tuple[Merged, list[s
     return merge_trees(repository, base, head, theirs, names=("HEAD", name)), notes
 
 
-def _base(
+def base_of(
     repository: FolderRepository, found: Sequence[FilePatch], head: Mapping[str, TreeEntry]
 ) -> dict[str, TreeEntry]:
     """Return the files that patches were made for. Raises NoBase for one that is not in the repository."""

@@ -4,7 +4,7 @@ import re
 import zlib
 from base64 import b85decode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _HEADING = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPED = re.compile(r"\\(\d{3}|.)")
@@ -13,9 +13,10 @@ _PLAIN = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 
 @dataclass(slots=True)
 class Hunk:
-    """A stretch of lines: where it begins in the old file, and its lines, each with its sign."""
+    """A stretch of lines: where it begins in the old file and in the new one, and its lines, each with its sign."""
 
     start: int
+    new_start: int
     lines: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def side(self, sign: str) -> list[str]:
@@ -32,7 +33,9 @@ class FilePatch:
     old_mode: str | None = None
     new_mode: str | None = None
     old_id: str = ""
+    new_id: str = ""
     copied: bool = False
+    alike: str = ""
     hunks: list[Hunk] = field(default_factory=list[Hunk])
     binary: bytes | None = None
 
@@ -41,25 +44,34 @@ class FilePatch:
         """The path that errors name."""
         return self.old or self.new or ""
 
+    def counts(self) -> tuple[int, int]:
+        """Return how many lines are added, and how many removed."""
+        signs = [sign for hunk in self.hunks for sign, _ in hunk.lines]
+        return signs.count("+"), signs.count("-")
+
 
 class DoesNotApply(Exception):
-    """Raised for a hunk that fits nowhere; holds the line where it should."""
+    """Raised for a hunk that fits nowhere; holds the line where it should, and the text that is missing there."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, wanted: str) -> None:
         super().__init__(line)
-        self.line = line
+        self.line, self.wanted = line, wanted
 
 
-def parsed(text: str) -> list[FilePatch]:
-    """Return what a text of patches does, file by file."""
+class NoName(Exception):
+    """Raised for a patch whose file has no name after folders are stripped off it."""
+
+
+def parsed(text: str, *, strip: int = 1) -> list[FilePatch]:
+    """Return what a text of patches does, file by file. `strip` folders are taken off the names. Raises NoName."""
     found: list[FilePatch] = []
     lines = text.split("\n")
     place = 0
     while place < len(lines):
         if lines[place].startswith("diff --git "):
-            place = _read_file(lines, place, found)
+            place = _read_file(lines, place, found, strip)
         elif lines[place].startswith("--- ") and place + 2 < len(lines) and lines[place + 1].startswith("+++ "):
-            old, new = (_name(lines[place + at][4:]) for at in (0, 1))
+            old, new = (_name(lines[place + at][4:], strip) for at in (0, 1))
             found.append(FilePatch(old, new))
             place = _read_hunks(lines, place + 2, found[-1])
         else:
@@ -67,7 +79,7 @@ def parsed(text: str) -> list[FilePatch]:
     return found
 
 
-def _read_file(lines: Sequence[str], place: int, found: list[FilePatch]) -> int:
+def _read_file(lines: Sequence[str], place: int, found: list[FilePatch], strip: int) -> int:
     names = _both_names(lines[place][len("diff --git ") :])
     one = FilePatch(names, names)
     found.append(one)
@@ -82,17 +94,20 @@ def _read_file(lines: Sequence[str], place: int, found: list[FilePatch]) -> int:
         elif line.startswith("new file mode "):
             one.old, one.new_mode = None, line[14:]
         elif line.startswith("deleted file mode "):
-            one.new = None
+            one.new, one.old_mode = None, line[18:]
+        elif line.startswith("similarity index "):
+            one.alike = line[17:]
         elif line.startswith(("rename from ", "copy from ")):
             one.old, one.copied = _unquoted(line.partition(" from ")[2]), word == "copy"
         elif line.startswith(("rename to ", "copy to ")):
             one.new = _unquoted(line.partition(" to ")[2])
         elif word == "index":
-            one.old_id = value.partition("..")[0]
+            one.old_id, _, rest = value.partition("..")
+            one.new_id = rest.partition(" ")[0]
         elif word == "---":
-            one.old = _name(value) if one.old is not None else None
+            one.old = _name(value, strip) if one.old is not None else None
         elif word == "+++":
-            one.new = _name(value) if one.new is not None else None
+            one.new = _name(value, strip) if one.new is not None else None
         elif line == "GIT binary patch":
             return _read_binary(lines, place + 1, one)
         elif line.startswith("@@ "):
@@ -105,7 +120,7 @@ def _read_file(lines: Sequence[str], place: int, found: list[FilePatch]) -> int:
 
 def _read_hunks(lines: Sequence[str], place: int, one: FilePatch) -> int:
     while place < len(lines) and (head := _HEADING.match(lines[place])):
-        hunk = Hunk(int(head[1]))
+        hunk = Hunk(int(head[1]), int(head[3]))
         one.hunks.append(hunk)
         old, new = int(head[2] or 1), int(head[4] or 1)
         place += 1
@@ -151,9 +166,14 @@ def _both_names(text: str) -> str:
     return text[2 : (len(text) - 1) // 2]
 
 
-def _name(text: str) -> str | None:
+def _name(text: str, strip: int = 1) -> str | None:
     text = _unquoted(text.partition("\t")[0])
-    return None if text == "/dev/null" else text.partition("/")[2]
+    if text == "/dev/null":
+        return None
+    parts = text.split("/")
+    if len(parts) <= strip:
+        raise NoName(f"{strip} leading pathname component{'s' if strip != 1 else ''}")
+    return "/".join(parts[strip:])
 
 
 def _unquoted(text: str) -> str:
@@ -167,6 +187,18 @@ def _unquoted(text: str) -> str:
     return _ESCAPED.sub(put, text.strip('"')).encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
+def turned(one: FilePatch) -> FilePatch:
+    """Return the reverse of a patch."""
+    swapped = {"+": "-", "-": "+"}
+    hunks = [
+        Hunk(hunk.new_start, hunk.start, [(swapped.get(sign, sign), text) for sign, text in hunk.lines])
+        for hunk in one.hunks
+    ]
+    return replace(
+        one, old=one.new, new=one.old, old_mode=one.new_mode, new_mode=one.old_mode, old_id=one.new_id, hunks=hunks
+    )
+
+
 def patched(content: bytes, one: FilePatch) -> bytes:
     """Return what a patch makes of a content. Raises DoesNotApply."""
     if one.binary is not None:
@@ -178,7 +210,7 @@ def patched(content: bytes, one: FilePatch) -> bytes:
         wanted = max(hunk.start - 1, 0) + shift
         at = _place(lines, before, wanted, first=hunk.start <= 1, last=not _trailing(hunk))
         if at is None:
-            raise DoesNotApply(hunk.start)
+            raise DoesNotApply(hunk.start, "".join(before))
         lines[at : at + len(before)] = after
         shift += at - wanted + len(after) - len(before)
     return "".join(lines).encode("utf-8", "surrogateescape")

@@ -168,20 +168,23 @@ def _pick_all(picking: _Picking, chosen: Sequence[str], begun: str) -> None:
     """Pick commits one after another; note what is left where one stops the call."""
     session, repository = picking.session, picking.session.repository
     for place, sha in enumerate(chosen):
+        if picking.many:
+            _put_state(picking, chosen[place:], begun)
         if not _pick_one(picking, sha):
-            if picking.many:
-                word = "revert" if picking.back else "pick"
-                lines = [
-                    f"{word} {repository.abbreviated(one)} {subject_of(repository.commit(one).message)}\n"
-                    for one in chosen[place:]
-                ]
-                repository.put_text("sequencer/head", f"{begun}\n")
-                repository.put_text("sequencer/abort-safety", f"{session.head}\n")
-                repository.put_text("sequencer/todo", "".join(lines))
-                _keep_options(picking)
             session.code = 1
             return
     repository.drop("sequencer")
+
+
+def _put_state(picking: _Picking, left: Sequence[str], begun: str) -> None:
+    """Note where picking began, and what is left of it."""
+    repository = picking.session.repository
+    word = "revert" if picking.back else "pick"
+    lines = [f"{word} {repository.abbreviated(one)} {subject_of(repository.commit(one).message)}\n" for one in left]
+    repository.put_text("sequencer/head", f"{begun}\n")
+    repository.put_text("sequencer/abort-safety", f"{picking.session.head}\n")
+    repository.put_text("sequencer/todo", "".join(lines))
+    _keep_options(picking)
 
 
 def _keep_options(picking: _Picking) -> None:

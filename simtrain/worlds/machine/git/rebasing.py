@@ -28,6 +28,14 @@ from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
 _RESUMING = {"--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch"}
 _FORCING = {"-f", "--force-rebase", "--no-ff", "--signoff"}
+_KNOWN = _RESUMING | _FORCING | {
+    "-i", "--interactive", "-q", "--quiet", "-v", "--verbose", "--root", "--autosquash", "--no-autosquash", "--autostash",
+    "--no-autostash", "--keep-base", "-m", "--merge", "--apply", "-n", "--no-stat", "--stat", "--no-verify", "--verify",
+    "--keep-empty", "--no-keep-empty", "--empty", "-r", "--rebase-merges", "--reapply-cherry-picks", "--fork-point",
+    "--no-fork-point", "--committer-date-is-author-date", "--reset-author-date", "--ignore-date", "--ff", "--update-refs",
+    "--no-update-refs", "--no-reapply-cherry-picks", "--allow-empty-message", "--rerere-autoupdate",
+}  # fmt: skip
+_USAGE = "usage: git rebase [-i] [options] [--exec <cmd>] [--onto <newbase> | --keep-base] [<upstream> [<branch>]]"
 _IN_PROGRESS = (
     "fatal: It seems that there is already a rebase-merge directory, and\n"
     "I wonder if you are in the middle of another rebase.  If that is the\ncase, please try\n"
@@ -103,6 +111,9 @@ def _read_words(session: GitSession) -> _Wish:
         elif word in ("-s", "--strategy", "-C"):
             next_word(words, word)
         elif word.startswith("-") and len(word) > 1:
+            if name not in _KNOWN:
+                kind = "option" if word.startswith("--") else "switch"
+                raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
             wish.flags.add(name)
         else:
             wish.names.append(word)

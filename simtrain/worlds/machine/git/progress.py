@@ -135,7 +135,7 @@ def _of_pick(repository: FolderRepository, conflicts: bool) -> list[str]:
         many = todo.startswith(first)
         if not sha and not many:
             continue
-        single = f"You are currently {act} commit {repository.abbreviated(sha)}."
+        single = f"You are currently {act} commit {repository.abbreviated(sha)}." if sha else ""
         fixed = f'(run "git {verb} --continue" to continue)'
         fixed = fixed if many else f'(all conflicts fixed: run "git {verb} --continue")'
         return [

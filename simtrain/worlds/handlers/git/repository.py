@@ -44,7 +44,7 @@ class Repository(ABC):
         """Return the first seven digits of an id, or as many more as make it unique."""
         others = [other for other in self.with_prefix(sha[:ABBREVIATION]) if other != sha]
         length = ABBREVIATION
-        while any(other.startswith(sha[:length]) for other in others):
+        while length < len(sha) and any(other.startswith(sha[:length]) for other in others):
             length += 1
         return sha[:length]
 

@@ -8,12 +8,12 @@ from simtrain.worlds.handlers.git.deltas import Delta, with_types
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.repository import Repository
-from simtrain.worlds.handlers.git.states import against_worktree, staged
+from simtrain.worlds.handlers.git.states import against_worktree, compared, staged
 
 _UNSTAGE = '  (use "git restore --staged <file>..." to unstage)'
 _UNSTAGE_FIRST = '  (use "git rm --cached <file>..." to unstage)'
+_UNSTAGE_AMENDED = '  (use "git restore --source=HEAD^1 --staged <file>..." to unstage)'
 _DISCARD = '  (use "git restore <file>..." to discard changes in working directory)'
-_RESOLVE = '  (use "git add <file>..." to mark resolution)'
 _INCLUDE = '  (use "git add <file>..." to include in what will be committed)'
 
 _Part: TypeAlias = list[str]
@@ -23,44 +23,57 @@ def status(
     repository: Repository,
     *,
     shown: Callable[[str], str] = quoted,
+    heading: str | None = None,
     notes: Sequence[str] = (),
     unmerged: Sequence[str] = (),
+    resolving: str = 'git add <file>..."',
     hidden: Collection[str] = (),
     untracked: bool = True,
+    merging: bool = False,
+    amending: str | None = None,
+    committing: bool = False,
 ) -> str:
     """Return the whole text, which ends in a newline.
 
-    `shown` writes a path. `notes` are lines about a merge that is not finished, `unmerged` those of paths in conflict, which are
-    `hidden` from the other parts.
+    `shown` writes a path. `heading` stands in place of a detached HEAD. `notes` are lines about a merge that is not finished,
+    `unmerged` those of paths in conflict, which are `hidden` from the other parts, and `resolving` says how to resolve them. While
+    `merging`, git does not say how to unstage. `amending` is the tree before the commit that is amended. `committing` gives the
+    words of `git commit`.
     """
-    in_index = [delta for delta in staged(repository) if delta.path not in hidden]
+    found = staged(repository) if amending is None else _since(repository, amending)
+    in_index = [delta for delta in found if delta.path not in hidden]
     changed = [delta for delta in against_worktree(repository, repository.index()) if delta.path not in hidden]
     new = [path for path in untracked_files(repository) if path not in hidden] if untracked else []
     begun = repository.ref("HEAD") is not None
+    unstage = [] if merging else [_UNSTAGE_FIRST if not begun else _UNSTAGE if amending is None else _UNSTAGE_AMENDED]
     parts = [
-        _part("Changes to be committed:", [_UNSTAGE if begun else _UNSTAGE_FIRST], _listed(in_index, shown)),
-        _part("Unmerged paths:", [_RESOLVE], list(unmerged)),
+        _part("Changes to be committed:", unstage, _listed(in_index, shown)),
+        _part("Unmerged paths:", [*unstage, f'  (use "{resolving} to mark resolution)'], list(unmerged)),
         _part("Changes not staged for commit:", [_update(changed), _DISCARD], _listed(changed, shown)),
         _part("Untracked files:", [_INCLUDE], [f"\t{shown(path)}" for path in new]),
     ]
-    if notes and in_index and "bisecting" not in notes[0]:
-        # git leaves out how to unstage while a merge or pick is in progress.
-        parts[0] = _part("Changes to be committed:", [], _listed(in_index, shown))
-    lines = [*_heading(repository, begun), *notes, *(line for part in parts for line in part)]
+    first = "Initial commit" if committing else "No commits yet"
+    lines = [*_heading(repository, begun, first, heading), *notes, *(line for part in parts for line in part)]
     ending = _ending(in_index, [*changed, *unmerged], new, begun)
-    if not untracked and in_index == [] and not changed and not unmerged:
+    if amending is not None and not in_index:
+        ending = ["No changes"]
+    elif not untracked and in_index == [] and not changed and not unmerged:
         ending = ["nothing to commit (use -u to show untracked files)"]
     elif not untracked:
         lines.append("Untracked files not listed (use -u option to show untracked files)")
     return "\n".join(lines + ending) + "\n"
 
 
-def _heading(repository: Repository, begun: bool) -> list[str]:
+def _since(repository: Repository, tree: str) -> list[Delta]:
+    return compared(repository, repository.files(tree), repository.index())
+
+
+def _heading(repository: Repository, begun: bool, first: str, instead: str | None) -> list[str]:
     branch = current(repository)
-    lines = [f"On branch {branch}"] if branch else [detached(repository)]
+    lines = [f"On branch {branch}"] if branch else [instead or detached(repository)]
     if branch:
         lines += _tracking(repository)
-    return lines if begun else [*lines, "", "No commits yet", ""]
+    return lines if begun else [*lines, "", first, ""]
 
 
 def _part(title: str, hints: list[str], entries: list[str]) -> _Part:

@@ -84,18 +84,29 @@ def back_to(session: GitSession, sha: str) -> None:
     tracked = {*repository.index(), *repository.conflicts(), *files}
     repository.put_files({path: files.get(path) for path in sorted(tracked) if now.get(path) != files.get(path)})
     repository.put_stages({(path, 0): entry for path, entry in files.items()})
-    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
+    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"):
         repository.drop(name)
 
 
-def carry_over(session: GitSession, sha: str, *, back: bool, names: tuple[str, str], what: str) -> Merged:
-    """Carry the change of a commit, or its reverse, over to HEAD."""
+def carry_over(
+    session: GitSession,
+    sha: str,
+    *,
+    back: bool,
+    names: tuple[str, str],
+    what: str,
+    parent: int = 1,
+    staged: bool = False,
+    favour: str | None = None,
+) -> Merged:
+    """Carry the change of a commit against one of its parents, or its reverse, over to HEAD, or to what is staged."""
     repository = session.repository
     commit = repository.commit(sha)
-    parent = repository.files(repository.commit(commit.parents[0]).tree) if commit.parents else {}
+    before = repository.files(repository.commit(commit.parents[parent - 1]).tree) if commit.parents else {}
     own = repository.files(commit.tree)
-    head = repository.files(repository.commit(session.head or "").tree)
-    done = merge_trees(repository, own if back else parent, head, parent if back else own, names=names)
-    check_local(session, head, done, what, what)
-    put_result(session, head, done)
+    here = repository.index() if staged else repository.files(repository.commit(session.head or "").tree)
+    base, other = (own, before) if back else (before, own)
+    done = merge_trees(repository, base, here, other, names=names, favour=favour)
+    check_local(session, here, done, what, what)
+    put_result(session, here, done)
     return done

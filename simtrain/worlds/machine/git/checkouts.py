@@ -1,5 +1,8 @@
 """checkout and switch."""
 
+import re
+from collections.abc import Sequence
+
 from simtrain.worlds.handlers.git.branches import detached, shortened
 from simtrain.worlds.handlers.git.checkout import switch as switch_tree
 from simtrain.worlds.handlers.git.failure import CommandFailed
@@ -34,7 +37,7 @@ Turn off this advice by setting config variable advice.detachedHead to false
 
 def checkout(session: GitSession) -> None:
     """Switch branches, or restore files."""
-    words = list(session.words)
+    words = _apart(session.words)
     quiet = _take(words, "-q", "--quiet")
     force = _take(words, "-f", "--force")
     _take(words, "--no-track", "-t", "--track", "--progress", "--no-progress", "--no-guess")
@@ -85,9 +88,19 @@ def checkout(session: GitSession) -> None:
     _restore(session, None, words, side, quiet=quiet)
 
 
+def _apart(words: Sequence[str]) -> list[str]:
+    """Return words with joined letters such as `-qb` as words of their own."""
+    found: list[str] = []
+    for place, word in enumerate(words):
+        if word == "--":
+            return [*found, *words[place:]]
+        found += [f"-{letter}" for letter in word[1:]] if re.fullmatch("-[qfdtbBcC]{2,}", word) else [word]
+    return found
+
+
 def switch(session: GitSession) -> None:
     """Switch branches."""
-    words = list(session.words)
+    words = _apart(session.words)
     quiet = _take(words, "-q", "--quiet")
     force = _take(words, "-f", "--force", "--discard-changes")
     for flag in ("-c", "--create", "-C", "--force-create"):
@@ -152,8 +165,8 @@ def go(
     if not stays:
         require_unlocked(session)
     if repository.conflicts() and not force:
-        listed = "\n".join(f"{path}: needs merge" for path in sorted(repository.conflicts()))
-        raise GitStop(f"{listed}\nerror: you need to resolve your current index first", 1)
+        session.output += [f"{path}: needs merge\n" for path in sorted(repository.conflicts())]
+        raise GitStop("error: you need to resolve your current index first", 1)
     target = earlier_checkout(repository, 1) if name == "-" else name
     if target is None:
         raise GitStop("error: pathspec '-' did not match any file(s) known to git", 1)
@@ -169,6 +182,8 @@ def go(
         switch_tree(repository, wanted, Object("commit", found.sha), at=session.reflog_time, said=target)
     except CommandFailed as error:
         raise GitStop(error.stderr, error.status) from None
+    if not stays:
+        _forget_picks(session, quiet)
     if quiet:
         return
     changed = against_worktree(repository, repository.files(repository.commit(found.sha).tree))
@@ -188,6 +203,16 @@ def go(
         session.warn(f"Switched to branch '{branch_now}'")
     if branch_now is not None:
         _say_tracking(session)
+
+
+def _forget_picks(session: GitSession, quiet: bool) -> None:
+    """Give up a pick that is in progress, which a checkout ends."""
+    for name, what in (("CHERRY_PICK_HEAD", "cherry picking"), ("REVERT_HEAD", "revert")):
+        if session.repository.text(name) is not None:
+            session.repository.drop(name)
+            session.repository.drop("MERGE_MSG")
+            if not quiet:
+                session.warn(f"warning: cancelling a {what} in progress")
 
 
 def _say_tracking(session: GitSession) -> None:

@@ -1,111 +1,246 @@
 """commit: records what is staged."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Commit, TreeEntry
+from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Commit, Signature, TreeEntry
 from simtrain.worlds.handlers.git.states import compared
+from simtrain.worlds.machine.git.commit_message import written_message
+from simtrain.worlds.machine.git.commit_request import CommitRequest, requested
 from simtrain.worlds.machine.git.formats import date_text
+from simtrain.worlds.machine.git.hooks import require_hook, run_hook
 from simtrain.worlds.machine.git.listing import shortstat, summary
 from simtrain.worlds.machine.git.locking import require_unlocked
-from simtrain.worlds.machine.git.resetting import next_word
+from simtrain.worlds.machine.git.resetting import head_files
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
-from simtrain.worlds.machine.git.status import long_status
+from simtrain.worlds.machine.git.status import long_status, short_status
+from simtrain.worlds.machine.git.walking import Range, commits
+
+UNMERGED = (
+    "error: {} is not possible because you have unmerged files.\n"
+    "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
+    "hint: as appropriate to mark resolution and make a commit.\n"
+    "fatal: {}"
+)
+"""What git says where conflicts are in the way: of what, and how it ends."""
+_EMPTY_AMEND = (
+    "You asked to amend the most recent commit, but doing so would make\n"
+    "it empty. You can repeat your command with --allow-empty, or you can\n"
+    'remove the commit entirely with "git reset HEAD^".'
+)
+_EMPTY_PICK = (
+    "The previous cherry-pick is now empty, possibly due to conflict resolution.\n"
+    "If you wish to commit it anyway, use:\n\n    git commit --allow-empty\n"
+)
+_STATES = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE")
 
 
-def commit(session: GitSession) -> None:
-    """Record what is staged."""
-    asked = _CommitRequest(session)
+def commit(session: GitSession, *, action: str | None = None, author: Signature | None = None) -> None:
+    """Record what is staged. `action` is what the logs of refs note instead, `author` who made it instead of the user."""
+    asked = requested(session)
     repository = session.repository
     require_unlocked(session)
-    if asked.all:
-        index, tree = repository.index(), repository.worktree()
-        known = {*index, *repository.conflicts()}
-        repository.stage(
-            {
-                path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None
-                for path in known
-            }
-        )
-    if repository.conflicts():
-        listed = "\n".join(f"U\t{path}" for path in sorted(repository.conflicts()))
-        session.say(listed)
-        raise GitStop(
-            "error: Committing is not possible because you have unmerged files.\n"
-            "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
-            "hint: as appropriate to mark resolution and make a commit.\n"
-            "fatal: Exiting because of an unresolved conflict.",
-            128,
-        )
-    head = session.head
+    before = repository.stages()
+    try:
+        _commit(session, asked, action, author)
+    except GitStop:
+        if asked.stages or asked.dry:
+            repository.put_stages(before)
+        raise
+    if asked.dry and asked.stages:
+        repository.put_stages(before)
+
+
+def _commit(session: GitSession, asked: CommitRequest, action: str | None, by: Signature | None) -> None:
+    repository, head = session.repository, session.head
     old = repository.commit(head) if head else None
     merging = (repository.text("MERGE_HEAD") or "").split()
-    if asked.paths:
-        _stage_paths(session, asked.paths)
+    picked = (repository.text("CHERRY_PICK_HEAD") or "").strip()
+    if asked.amend:
+        _check_amend(session, old, bool(merging), bool(picked))
+    shape = _taken_over(session, asked, old, picked)
+    left = _stage(session, asked, bool(merging))
+    require_merged(session)
+    if asked.dry:
+        _say_status(session, asked, old)
+        return
+    if not asked.unverified:
+        require_hook(session, "pre-commit")
+    author = by or _author(session, asked, shape)
     parents = (old.parents if old else ()) if asked.amend else ((head,) if head else ()) + tuple(merging)
     base = repository.commit(parents[0]).tree if parents else EMPTY_TREE
-    tree_id = repository.keep_tree(repository.index())
-    if asked.amend and old is None:
-        raise GitStop("fatal: You have nothing to amend.")
-    unchanged = (
-        tree_id == base
-        and not merging
-        and not asked.empty
-        and not (asked.amend and old and tree_id == old.tree and len(parents) != 1)
-    )
-    if unchanged and not asked.amend:
-        session.output.append(long_status(session))
-        raise GitStop("", 1)
-    message = asked.message
-    if message is None:
-        held = repository.text("MERGE_MSG")
-        message = old.message if asked.amend and old else held
-        if message is not None and held is not None and not asked.amend:
-            message = "\n".join(line for line in message.splitlines() if not line.startswith("#"))
-    if message is None:
-        raise GitStop(
-            "error: Terminal is dumb, but EDITOR unset\nPlease supply the message using either -m or -F option.", 1
-        )
-    message = cleaned(message)
-    if not message and not asked.empty_message:
-        raise GitStop("Aborting commit due to empty commit message.", 1)
-    author = old.author if asked.amend and old and not asked.reset_author else session.signature("AUTHOR")
-    picked = (repository.text("CHERRY_PICK_HEAD") or "").strip()
-    if picked and not asked.amend:
-        author = repository.commit(picked).author
-    if asked.author:
-        name, _, mail = asked.author.partition(" <")
-        author = replace(author, name=name.strip(), email=mail.rstrip(">"))
-    if asked.date:
-        author = replace(author, at=session.date(asked.date))
-    committer = session.signature("COMMITTER")
-    made = Commit(tree_id, parents, author, committer, message)
+    if repository.keep_tree(repository.index()) == base and not merging and not _may_be_empty(asked, parents):
+        _refuse_empty(session, asked, old, bool(picked))
+    message = written_message(session, asked, author, dated=shape is not None or "date" in asked.values)
+    made = Commit(repository.keep_tree(repository.index()), parents, author, session.signature("COMMITTER"), message)
     sha = repository.keep_commit(made)
-    kind = (
-        " (amend)"
-        if asked.amend
-        else " (initial)"
-        if not parents
-        else " (merge)"
-        if merging
-        else " (cherry-pick)"
-        if picked
-        else ""
-    )
-    session.move(sha, f"commit{kind}: {message.partition(chr(10))[0]}")
-    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
-        repository.drop(name)
+    pick = " (cherry-pick)" if picked else ""
+    kind = " (amend)" if asked.amend else " (initial)" if not parents else " (merge)" if merging else pick
+    session.move(sha, f"{action or f'commit{kind}'}: {message.partition(chr(10))[0]}")
+    if left is not None:
+        repository.put_stages(left)
+    forget_progress(session)
+    run_hook(session, "post-commit")
     if not asked.quiet:
-        report_commit(session, sha, dated=asked.amend or bool(asked.date))
+        report_commit(session, sha, dated=shape is not None or "date" in asked.values, rooted=head is None)
 
 
-def report_commit(session: GitSession, sha: str, *, dated: bool = False) -> None:
+def require_merged(session: GitSession) -> None:
+    """Raise GitStop, in the words of commit, while the index holds conflicts."""
+    conflicts = session.repository.conflicts()
+    if conflicts:
+        session.output += [f"U\t{session.relative(path)}\n" for path in sorted(conflicts)]
+        raise GitStop(UNMERGED.format("Committing", "Exiting because of an unresolved conflict."))
+
+
+def forget_progress(session: GitSession) -> None:
+    """Remove the notes on a merge or pick, which a commit concludes."""
+    repository = session.repository
+    picking = any(repository.text(name) is not None for name in ("CHERRY_PICK_HEAD", "REVERT_HEAD"))
+    if picking and len((repository.text("sequencer/todo") or "").splitlines()) == 1:
+        repository.drop("sequencer")
+    for name in _STATES:
+        repository.drop(name)
+
+
+def _check_amend(session: GitSession, old: Commit | None, merging: bool, picked: bool) -> None:
+    if old is None:
+        raise GitStop("fatal: You have nothing to amend.")
+    if merging:
+        raise GitStop("fatal: You are in the middle of a merge -- cannot amend.")
+    if picked and session.repository.text("rebase-merge/onto") is None:
+        raise GitStop("fatal: You are in the middle of a cherry-pick -- cannot amend.")
+
+
+def _taken_over(session: GitSession, asked: CommitRequest, old: Commit | None, picked: str) -> Commit | None:
+    """Return the commit whose author the new one gets; None for an author of its own."""
+    name = asked.values.get("reuse") or asked.values.get("reedit")
+    found = (
+        old if asked.amend and "fixup" not in asked.values else session.repository.commit(picked) if picked else None
+    )
+    if name is not None:
+        if session.maybe(name) is None:
+            raise GitStop(f"fatal: could not lookup commit {name}")
+        found = session.commit(name)
+    return None if asked.reset_author else found
+
+
+def _author(session: GitSession, asked: CommitRequest, shape: Commit | None) -> Signature:
+    author = shape.author if shape else None
+    named = asked.values.get("author")
+    if author is None:
+        author = session.signature("AUTHOR")
+    if named is not None:
+        name, mail = _person(session, named)
+        author = replace(author, name=name, email=mail)
+    if "date" in asked.values:
+        author = replace(author, at=session.date(asked.values["date"]))
+    return author
+
+
+def _person(session: GitSession, written: str) -> tuple[str, str]:
+    """Return name and mail of `NAME <MAIL>`, or those of an author whom a part of that names. Raises GitStop."""
+    name, found, mail = written.partition("<")
+    if found and mail.endswith(">"):
+        return name.strip(), mail[:-1].strip()
+    repository, everywhere = session.repository, Range()
+    everywhere.take_refs(session, "--all")
+    for sha in commits(session, everywhere) if everywhere.wanted else []:
+        author = repository.commit(sha).author
+        if written.lower() in f"{author.name} <{author.email}>".lower():
+            return author.name, author.email
+    raise GitStop(f"fatal: --author '{written}' is not 'Name <email>' and matches no existing author")
+
+
+def _may_be_empty(asked: CommitRequest, parents: Sequence[str]) -> bool:
+    rewording = asked.values.get("fixup", "").startswith("reword:")
+    return asked.empty or rewording or (asked.amend and len(parents) > 1)
+
+
+def _refuse_empty(session: GitSession, asked: CommitRequest, old: Commit | None, picked: bool) -> None:
+    session.output.append(_status(session, asked, old))
+    if asked.amend:
+        raise GitStop(_EMPTY_AMEND, 1)
+    raise GitStop(f"{_EMPTY_PICK}\nOtherwise, please use 'git cherry-pick --skip'" if picked else "", 1)
+
+
+def _status(session: GitSession, asked: CommitRequest, old: Commit | None) -> str:
+    tree = None
+    if asked.amend and old:
+        tree = session.repository.commit(old.parents[0]).tree if old.parents else EMPTY_TREE
+    return long_status(session, untracked=asked.untracked != "no", amending=tree, committing=True)
+
+
+def _say_status(session: GitSession, asked: CommitRequest, old: Commit | None) -> None:
+    """Print what would be committed; the exit code tells whether that is anything."""
+    if asked.form == "long":
+        session.output.append(_status(session, asked, old))
+    else:
+        end = "\0" if asked.form == "null" else "\n"
+        untracked, full = asked.untracked != "no", asked.untracked == "all"
+        lines = short_status(session, untracked=untracked, full=full, relative=asked.form == "short")
+        session.output += [f"{line}{end}" for line in lines]
+    repository = session.repository
+    base = head_files(session)
+    if asked.amend and old:
+        base = repository.files(repository.commit(old.parents[0]).tree) if old.parents else {}
+    unchanged = repository.index() == base and repository.text("MERGE_HEAD") is None
+    session.code = 1 if unchanged else 0
+
+
+def _stage(session: GitSession, asked: CommitRequest, merging: bool) -> Mapping[tuple[str, int], TreeEntry] | None:
+    """Stage what the call itself names; return the index that it leaves, where that is not the one of the commit."""
+    repository = session.repository
+    if asked.all:
+        index, tree = repository.index(), repository.worktree()
+        _stage_files(session, [*index, *repository.conflicts()], tree)
+    if not asked.paths:
+        return None
+    if asked.partial and merging:
+        raise GitStop("fatal: cannot do a partial commit during a merge.")
+    chosen = _named(session, asked.paths)
+    _stage_files(session, chosen, repository.worktree())
+    if not asked.partial:
+        return None
+    left = repository.stages()
+    entries = {**head_files(session)}
+    for path in chosen:
+        entries.pop(path, None)
+        if (path, 0) in left:
+            entries[path] = left[path, 0]
+    repository.put_stages({(path, 0): entry for path, entry in entries.items()})
+    return left
+
+
+def _stage_files(session: GitSession, paths: Sequence[str], tree: Mapping[str, tuple[str, bytes]]) -> None:
+    repository = session.repository
+    repository.stage(
+        {
+            path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None
+            for path in paths
+        }
+    )
+
+
+def _named(session: GitSession, names: Sequence[str]) -> list[str]:
+    known = list(dict.fromkeys([*session.repository.index(), *session.repository.conflicts(), *head_files(session)]))
+    chosen: list[str] = []
+    for name, spec in zip(names, session.paths(names), strict=True):
+        found = matching(known, [spec])
+        if not found:
+            raise GitStop(f"error: pathspec '{name}' did not match any file(s) known to git", 1)
+        chosen += found
+    return chosen
+
+
+def report_commit(session: GitSession, sha: str, *, dated: bool = False, rooted: bool | None = None) -> None:
     """Say what was committed: branch, id, subject, and a sum of the changes."""
     repository = session.repository
     made = repository.commit(sha)
     where = session.branch or "detached HEAD"
-    root = " (root-commit)" if not made.parents else ""
-    session.say(f"[{where}{root} {repository.abbreviated(sha)}] {made.message.partition(chr(10))[0]}")
+    root = " (root-commit)" if (not made.parents if rooted is None else rooted) else ""
+    subject = " ".join(made.message.strip("\n").partition("\n\n")[0].split("\n"))
+    session.say(f"[{where}{root} {repository.abbreviated(sha)}] {subject}")
     if (made.author.name, made.author.email) != (made.committer.name, made.committer.email):
         session.say(f" Author: {made.author.name} <{made.author.email}>")
     if dated:
@@ -115,99 +250,3 @@ def report_commit(session: GitSession, sha: str, *, dated: bool = False) -> None
     base = repository.commit(made.parents[0]).tree if made.parents else EMPTY_TREE
     found = compared(repository, repository.files(base), repository.files(made.tree))
     session.output.append(shortstat(found) + summary(found))
-
-
-def cleaned(message: str) -> str:
-    """Return a message without space at line ends and blank lines around it; ends in a newline unless empty."""
-    lines = [line.rstrip() for line in message.split("\n")]
-    kept: list[str] = []
-    for line in lines:
-        if line or (kept and kept[-1]):
-            kept.append(line)
-    text = "\n".join(kept).strip("\n")
-    return f"{text}\n" if text else ""
-
-
-class _CommitRequest:
-    def __init__(self, session: GitSession) -> None:
-        self.all = self.amend = self.empty = self.quiet = self.reset_author = self.empty_message = False
-        self.author: str | None = None
-        self.date: str | None = None
-        self.paths: list[str] = []
-        parts: list[str] = []
-        words = list(session.words)
-        while words:
-            word = words.pop(0)
-            name, equals, value = word.partition("=")
-            if word == "--":
-                self.paths += words
-                break
-            if name in ("--message", "--author", "--date", "--file", "--reuse-message") or word in ("-F", "-C"):
-                value = value if equals else next_word(words, word)
-                if name == "--message":
-                    parts.append(value)
-                elif name == "--author":
-                    self.author = value
-                elif name == "--date":
-                    self.date = value
-                elif name in ("--file", "-F"):
-                    parts.append(
-                        (session.call.stdin or "")
-                        if value == "-"
-                        else session.call.files.read(f"{session.directory}/{value}").decode()
-                    )
-                else:
-                    parts.append(session.commit(value).message)
-            elif word.startswith("--"):
-                self._flag(word)
-            elif word.startswith("-") and len(word) > 1:
-                self._letters(word[1:], words, parts)
-            else:
-                self.paths.append(word)
-        self.message = "\n\n".join(part.rstrip("\n") for part in parts) if parts else None
-
-    def _flag(self, word: str) -> None:
-        simple = {"--all": "all", "--amend": "amend", "--allow-empty": "empty", "--quiet": "quiet", "--reset-author": "reset_author",
-                  "--allow-empty-message": "empty_message"}  # fmt: skip
-        if word in simple:
-            setattr(self, simple[word], True)
-        elif word not in (
-            "--no-edit",
-            "--no-verify",
-            "--signoff",
-            "--no-gpg-sign",
-            "--verbose",
-            "--no-status",
-            "--only",
-            "--include",
-        ):
-            raise GitStop(f"error: unknown option `{word[2:]}'\nusage: git commit [<options>] [--] <pathspec>...", 129)
-
-    def _letters(self, letters: str, words: list[str], parts: list[str]) -> None:
-        for place, letter_ in enumerate(letters):
-            if letter_ == "m":
-                parts.append(letters[place + 1 :] or next_word(words, "-m"))
-                return
-            if letter_ == "a":
-                self.all = True
-            elif letter_ == "q":
-                self.quiet = True
-            elif letter_ not in "nvso":
-                raise GitStop(
-                    f"error: unknown switch `{letter_}'\nusage: git commit [<options>] [--] <pathspec>...", 129
-                )
-
-
-def _stage_paths(session: GitSession, names: Sequence[str]) -> None:
-    repository = session.repository
-    index, tree = repository.index(), repository.worktree()
-    for name, spec in zip(names, session.paths(names), strict=True):
-        found = matching(list(index), [spec])
-        if not found:
-            raise GitStop(f"error: pathspec '{name}' did not match any file(s) known to git", 1)
-        repository.stage(
-            {
-                path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None
-                for path in found
-            }
-        )

@@ -10,7 +10,6 @@ from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.repository import HEADS, TAGS
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.handlers.git.states import worktree_entries
-from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
@@ -342,38 +341,3 @@ def worktree(session: GitSession) -> None:
     session.say(
         f"{session.repository.path}  {sha[:7]} {f'[{session.branch}]' if session.branch else '(detached HEAD)'}"
     )
-
-
-def apply(session: GitSession) -> None:
-    """Apply a patch to the working tree."""
-    names = [word for word in session.words if not word.startswith("-")]
-    known = {"--check", "--stat", "-R", "--reverse", "--index", "--3way", "-v", "--verbose", "-p1", "-3", "--cached"}
-    for word in session.words:
-        if word.startswith("-") and word not in known:
-            raise GitStop(f"error: unknown option `{word.lstrip('-')}'", 129)
-    texts = [
-        session.call.files.read(normpath(f"{session.directory}/{name}")).decode("utf-8", "surrogateescape")
-        for name in names
-    ]
-    text = "".join(texts) if names else session.call.stdin or ""
-    if not text.strip() or ("@@ -" not in text and "diff --git" not in text):
-        raise GitStop('error: No valid patches in input (allow with "--allow-empty")')
-    if {"--index", "--cached"} & set(session.words):
-        require_unlocked(session)
-    words = ["patch", "-p1", "-s", "-f", "--no-backup-if-mismatch", "-F", "0"] + (
-        ["-R"] if {"-R", "--reverse"} & set(session.words) else []
-    )
-    tried = session.call.run(" ".join([*words, "--dry-run"]), stdin=text, directory=session.repository.path)
-    if tried.exit_code:
-        name = next((line[6:].partition("\t")[0] for line in text.splitlines() if line.startswith("+++ b/")), "")
-        place = next(
-            (line.split()[1].lstrip("-").partition(",")[0] for line in text.splitlines() if line.startswith("@@")), "1"
-        )
-        raise GitStop(f"error: patch failed: {name}:{place}\nerror: {name}: patch does not apply", 1)
-    if "--check" not in session.words:
-        session.call.run(" ".join(words), stdin=text, directory=session.repository.path)
-        if {"--index", "--cached"} & set(session.words):
-            from simtrain.worlds.machine.git.changes import add
-
-            session.words = ["-u"]
-            add(session)

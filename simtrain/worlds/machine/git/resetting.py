@@ -80,7 +80,7 @@ def reset(session: GitSession) -> None:
     if old:
         repository.put_text("ORIG_HEAD", f"{old}\n")
     session.move(sha, f"reset: moving to {target or 'HEAD'}")
-    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
+    for name in ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"):
         repository.drop(name)
     if mode == "--hard" and not quiet:
         made = repository.commit(sha)
@@ -97,10 +97,12 @@ def _carry_local(session: GitSession, files: Mapping[str, TreeEntry], target: st
     """
     repository = session.repository
     index, now = repository.index(), worktree_entries(repository)
-    before = head_files(session) if keep else index
+    before, conflicts = head_files(session) if keep else index, repository.conflicts()
     touched = sorted(path for path in {*before, *files} if before.get(path) != files.get(path))
     for path in touched:
         if now.get(path) == index.get(path) and (not keep or index.get(path) == before.get(path)):
+            continue
+        if not keep and path in conflicts:
             continue
         loose = f"Untracked working tree file '{path}' would be overwritten by merge."
         why = loose if path not in index else f"Entry '{path}' not uptodate. Cannot merge."

@@ -157,6 +157,9 @@ class GitSession:
             seconds = moment_of(text, now=self.call.now, zone=zone)
         except NoDate:
             raise GitStop(f"fatal: invalid date format: {text}") from None
+        offset = re.search(r" ([+-]\d{2}):?(\d{2})$", text)
+        if offset:
+            return moment(int(seconds), offset[1] + offset[2])
         return datetime.fromtimestamp(int(seconds), zone).isoformat()
 
     @property

@@ -1,4 +1,4 @@
-"""var, stripspace, check-ref-format, and commands that keep a storage in order that needs none."""
+"""var, stripspace and check-ref-format."""
 
 import re
 
@@ -81,8 +81,3 @@ def _fits(name: str) -> bool:
     except ToolError:
         return False
     return bool(name) and name != "@"
-
-
-def nothing(session: GitSession) -> None:
-    """Do nothing, in a repository: objects and refs have files of their own here, and none need be put together."""
-    session.repository.refs()

@@ -51,7 +51,8 @@ def _stash_push(session: GitSession, rest: list[str]) -> None:
         path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) for path in sorted(names) if path in tree
     }
     if now == kept and index == kept:
-        session.say("No local changes to save")
+        if not {"-q", "--quiet"} & set(rest):
+            session.say("No local changes to save")
         return
     branch = session.branch or "(no branch)"
     short, subject = repository.abbreviated(head), repository.commit(head).message.partition("\n")[0]

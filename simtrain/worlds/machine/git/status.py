@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
+from simtrain.worlds.handlers.git.deltas import with_types
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.states import against_worktree, staged
 from simtrain.worlds.handlers.git.status import status as status_text
 from simtrain.worlds.handlers.git.status import tracked_remote, untracked_files
-from simtrain.worlds.machine.git.bisect_state import Bisection
 from simtrain.worlds.machine.git.listing import letter
+from simtrain.worlds.machine.git.progress import heading, is_joining, notes
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _CONFLICTS: dict[tuple[int, ...], tuple[str, str]] = {
@@ -41,8 +42,10 @@ def status(session: GitSession) -> None:
     session.output.append(long_status(session, untracked=not hidden))
 
 
-def long_status(session: GitSession, *, untracked: bool = True) -> str:
-    """Return the text of `git status`."""
+def long_status(
+    session: GitSession, *, untracked: bool = True, amending: str | None = None, committing: bool = False
+) -> str:
+    """Return the text of `git status`; with `committing` that of `git commit`, which may amend what is above a tree."""
     repository = session.repository
     conflicts = repository.conflicts()
     unmerged = [
@@ -52,65 +55,25 @@ def long_status(session: GitSession, *, untracked: bool = True) -> str:
     return status_text(
         repository,
         shown=lambda path: quoted(session.relative(path)),
-        notes=_notes(session, bool(conflicts)),
+        heading=heading(repository),
+        notes=notes(session, bool(conflicts)),
         unmerged=unmerged,
+        resolving=_resolving({tuple(sorted(stages)) for stages in conflicts.values()}),
         hidden=set(conflicts),
         untracked=untracked,
+        merging=is_joining(repository),
+        amending=amending,
+        committing=committing,
     )
 
 
-def _notes(session: GitSession, conflicts: bool) -> list[str]:
-    """Return what git says of a merge, rebase or pick that is not finished."""
-    repository = session.repository
-    if repository.text("MERGE_HEAD") is not None:
-        if conflicts:
-            return [
-                "You have unmerged paths.",
-                '  (fix conflicts and run "git commit")',
-                '  (use "git merge --abort" to abort the merge)',
-                "",
-            ]
-        return ["All conflicts fixed but you are still merging.", '  (use "git commit" to conclude merge)', ""]
-    for name, verb in (("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")):
-        sha = (repository.text(name) or "").strip()
-        if sha:
-            short = repository.abbreviated(sha)
-            what = f"You are currently {'cherry-picking' if verb == 'cherry-pick' else 'reverting'} commit {short}."
-            first = (
-                f'  (fix conflicts and run "git {verb} --continue")'
-                if conflicts
-                else f'  (all conflicts fixed: run "git {verb} --continue")'
-            )
-            return [
-                what,
-                first,
-                f'  (use "git {verb} --skip" to skip this patch)',
-                f'  (use "git {verb} --abort" to cancel the {verb} operation)',
-                "",
-            ]
-    if repository.text("rebase-merge/onto") is not None:
-        onto = repository.abbreviated((repository.text("rebase-merge/onto") or "").strip())
-        branch = (repository.text("rebase-merge/head-name") or "").strip().removeprefix("refs/heads/")
-        first = (
-            '  (fix conflicts and then run "git rebase --continue")'
-            if conflicts
-            else '  (all conflicts fixed: run "git rebase --continue")'
-        )
-        return [
-            f"You are currently rebasing branch '{branch}' on '{onto}'.",
-            first,
-            '  (use "git rebase --skip" to skip this patch)',
-            '  (use "git rebase --abort" to check out the original branch)',
-            "",
-        ]
-    state = Bisection(repository)
-    if state.begun:
-        return [
-            f"You are currently bisecting, started from branch '{state.began_on}'.",
-            '  (use "git bisect reset" to get back to the original branch)',
-            "",
-        ]
-    return []
+def _resolving(kinds: set[tuple[int, ...]]) -> str:
+    """Return how conflicts that leave these stages are resolved."""
+    if kinds == {(1,)}:
+        return 'git rm <file>..."'
+    if kinds & {(1,), (1, 2), (1, 3)}:
+        return 'git add/rm <file>..." as appropriate'
+    return 'git add <file>..."'
 
 
 def _short_branch(session: GitSession) -> str:
@@ -137,7 +100,7 @@ def short_status(
     names: dict[str, str] = {}
     shown: Callable[[str], str] = (lambda path: quoted(session.relative(path))) if relative else quoted
     for place, found in ((0, staged(repository)), (1, against_worktree(repository, repository.index()))):
-        for delta in found:
+        for delta in with_types(found):
             if delta.path in conflicts:
                 continue
             marks.setdefault(delta.path, [" ", " "])[place] = letter(delta)

@@ -65,8 +65,12 @@ def merge(
     theirs: Mapping[str, TreeEntry],
     *,
     names: tuple[str, str],
+    favour: str | None = None,
 ) -> Merged:
-    """Return what comes of merging two trees that go back to a common one. `names` stand in the marks of conflicts."""
+    """Return what comes of merging two trees that go back to a common one. `names` stand in the marks of conflicts.
+
+    `favour` is the side, `ours` or `theirs`, whose lines are taken where lines are in conflict.
+    """
     found = Merged()
     for path in sorted({*base, *ours, *theirs}, key=lambda one: one.encode()):
         before, left, right = base.get(path), ours.get(path), theirs.get(path)
@@ -75,7 +79,7 @@ def merge(
         elif left == before:
             chosen = right
         else:
-            chosen = _conflicting(repository, path, before, left, right, found, names)
+            chosen = _conflicting(repository, path, before, left, right, found, names, favour)
             if chosen is None:
                 continue
         if chosen is not None:
@@ -92,6 +96,7 @@ def _conflicting(
     right: TreeEntry | None,
     found: Merged,
     names: tuple[str, str],
+    favour: str | None,
 ) -> TreeEntry | None:
     """Return the merged entry of a path that both sides changed; None where that is a conflict, which is noted."""
     if left is not None and right is not None:
@@ -99,6 +104,10 @@ def _conflicting(
         found.notes.append(f"Auto-merging {path}")
         clean, content = (False, repository.blob(left.sha)) if binary else merged_lines(before, left, right, repository)
         mode = right.mode if before is not None and left.mode == before.mode else left.mode
+        if favour is not None and not clean:
+            chosen = left if favour == "ours" else right
+            content = repository.blob(chosen.sha) if binary else _favoured(content, favour)
+            clean = True
         if clean:
             return TreeEntry(mode, repository.keep_blob(content))
         if not binary:
@@ -121,3 +130,9 @@ def _conflicting(
         if entry is not None:
             found.stages[path, stage] = entry
     return None
+
+
+def _favoured(content: bytes, side: str) -> bytes:
+    """Return merged lines with those of one side in place of every conflict."""
+    pattern = rb"^<<<<<<< .*\n(?P<ours>(?:.*\n)*?)=======\n(?P<theirs>(?:.*\n)*?)>>>>>>> .*(?:\n|\Z)"
+    return re.sub(pattern, lambda found: found[side], content, flags=re.MULTILINE)

@@ -182,7 +182,7 @@ def renamed(old: str, new: str) -> str:
     return f"{old[:left]}{{{old[left : len(old) - right]} => {new[left : len(new) - right]}}}{end}"
 
 
-def stat(found: Sequence[Delta], ignored: DiffOption = DiffOption.NORMAL) -> str:
+def stat(found: Sequence[Delta], ignored: DiffOption = DiffOption.NORMAL, *, columns: int = _WIDE) -> str:
     """Return `--stat`: names, numbers of changed lines, a bar of signs, and the sum."""
     found = _but_spaces(found, ignored)
     if not found:
@@ -195,12 +195,13 @@ def stat(found: Sequence[Delta], ignored: DiffOption = DiffOption.NORMAL) -> str
         digits = max(digits, 3)
     wide = max(len(name) for name, _, _ in rows)
     bar = most
-    if wide + digits + 6 + bar > _WIDE:
-        bar = max(6, min(bar, _WIDE * 3 // 8 - digits - 6))
-        if wide > _WIDE - digits - 6 - bar:
-            wide = _WIDE - digits - 6 - bar
+    if wide + digits + 6 + bar > columns:
+        share = columns * 3 // 8 - digits - 6
+        bar = bar if bar <= share else max(6, share)
+        if wide > columns - digits - 6 - bar:
+            wide = columns - digits - 6 - bar
         else:
-            bar = _WIDE - digits - 6 - wide
+            bar = columns - digits - 6 - wide
     lines: list[str] = []
     for name, count, delta in rows:
         shown = name if len(name) <= wide else _cut(name, wide)

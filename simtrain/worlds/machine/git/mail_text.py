@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from simtrain.worlds.handlers.git.deltas import Delta, is_binary
 from simtrain.worlds.handlers.git.objects import Signature
 from simtrain.worlds.handlers.git.patch import patch
-from simtrain.worlds.handlers.git.paths import quoted
-from simtrain.worlds.machine.git.listing import counts, renamed, shortstat
+from simtrain.worlds.machine.git.listing import stat
 
 _WIDE = 72
 _LINE = 78
@@ -78,56 +77,9 @@ def file_name(number: int, subject: str, *, version: str = "", suffix: str = ".p
     return text[: _LONGEST_NAME - len(suffix) - 1] + suffix
 
 
-def stat(found: Sequence[Delta]) -> str:
+def mail_stat(found: Sequence[Delta]) -> str:
     """Return `--stat` as wide as a mail."""
-    rows = [(_name(delta), counts(delta), delta) for delta in found]
-    most = max((sum(count) for _, count, _ in rows if count), default=0)
-    digits = max(len(str(most)), 3 if any(count is None for _, count, _ in rows) else 1)
-    wide, bar = max((len(name) for name, _, _ in rows), default=0), most
-    if wide + digits + 6 + bar > _WIDE:
-        bar = min(bar, max(6, _WIDE * 3 // 8 - digits - 6))
-        if wide > _WIDE - digits - 6 - bar:
-            wide = _WIDE - digits - 6 - bar
-        else:
-            bar = _WIDE - digits - 6 - wide
-    lines: list[str] = []
-    for name, count, delta in rows:
-        shown = name if len(name) <= wide else _cut(name, wide)
-        head = f" {shown.ljust(wide)} | "
-        if count is None:
-            sizes = [len(side.content) if side else 0 for side in (delta.old, delta.new)]
-            lines.append(f"{head}{'Bin'.rjust(digits)} {sizes[0]} -> {sizes[1]} bytes\n")
-            continue
-        plus, minus = _scaled(count, most, bar)
-        signs = "+" * plus + "-" * minus
-        lines.append(f"{head}{str(sum(count)).rjust(digits)}{' ' if signs else ''}{signs}\n")
-    return "".join(lines) + shortstat(found)
-
-
-def _name(delta: Delta) -> str:
-    if delta.alike is None or delta.old is None or delta.new is None or delta.old.path == delta.new.path:
-        return quoted(delta.path)
-    return renamed(delta.old.path, delta.new.path)
-
-
-def _cut(name: str, wide: int) -> str:
-    rest = name[len(name) - wide + 3 :]
-    slash = rest.find("/")
-    return "..." + (rest[slash:] if slash >= 0 else rest)
-
-
-def _scaled(count: tuple[int, int], most: int, bar: int) -> tuple[int, int]:
-    """Return the signs of a row whose bar is as wide as `bar` for the row with the most changes."""
-    plus, minus = count
-    if most <= bar:
-        return plus, minus
-
-    def scale(number: int) -> int:
-        return 0 if not number else 1 + number * (bar - 1) // most
-
-    total = max(scale(plus + minus), 2 if plus and minus else 0)
-    less = scale(min(plus, minus))
-    return (less, total - less) if plus < minus else (total - less, less)
+    return stat(found, columns=_WIDE)
 
 
 def whole_patch(found: Iterable[Delta], *, context: int, abbreviate: Callable[[str], str]) -> str:

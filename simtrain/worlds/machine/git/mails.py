@@ -10,7 +10,7 @@ from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Commit, Signature
 from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.formats import date_text
 from simtrain.worlds.machine.git.listing import shortstat, summary
-from simtrain.worlds.machine.git.mail_text import file_name, folded, is_plain, sender, stat, whole_patch
+from simtrain.worlds.machine.git.mail_text import file_name, folded, is_plain, mail_stat, sender, whole_patch
 from simtrain.worlds.machine.git.messages import signed_off, subject_of
 from simtrain.worlds.machine.git.resetting import next_word
 from simtrain.worlds.machine.git.session import GitSession, GitStop
@@ -198,7 +198,7 @@ def _mail(session: GitSession, wish: _Wish, sha: str, number: int) -> str:
     if "bare" in wish.flags or "shortstat" in wish.flags:
         text += "\n" + (f"{shortstat(found)}\n" if "shortstat" in wish.flags else "")
     elif found:
-        text += f"---\n{stat(found)}{summary(found)}\n"
+        text += f"---\n{mail_stat(found)}{summary(found)}\n"
     if found:
         short = str if "full" in wish.flags else session.repository.abbreviated
         text += whole_patch(found, context=int(wish.values.get("context", "3")), abbreviate=short)
@@ -250,5 +250,5 @@ def _cover(session: GitSession, wish: _Wish, chosen: Sequence[str]) -> str:
     if first.parents:
         base = repository.files(repository.commit(first.parents[0]).tree)
         found = compared(repository, base, repository.files(last.tree))
-        text += f"{stat(found)}{summary(found)}\n"
+        text += f"{mail_stat(found)}{summary(found)}\n"
     return text + _signature(session, wish)

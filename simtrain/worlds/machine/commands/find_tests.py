@@ -290,7 +290,15 @@ def _type(call: Invocation, option: str, value: str) -> Test:
     kinds = {_TYPES.get(letter, "") for letter in value.split(",")}
     if not value or any(letter not in "bcdpflsD" or len(letter) != 1 for letter in value.split(",")):
         raise ExpressionError(f"find: Unknown argument to {option}: {value}")
-    return lambda search, found: found.node.kind in kinds
+    if option == "-type":
+        return lambda search, found: found.node.kind in kinds
+
+    def leads(search: Search, found: Found) -> bool:
+        # A link that leads nowhere is one.
+        target = search.call.files.find(found.path)
+        return (found.node if target is None else target).kind in kinds
+
+    return leads
 
 
 def _compared(option: str, value: str) -> Callable[[float], bool]:
@@ -384,7 +392,7 @@ def _printf(call: Invocation, option: str, value: str) -> Test:
 
 _VALUED: dict[str, Callable[[Invocation, str, str], Test]] = {
     "-name": _pattern, "-iname": _pattern, "-path": _pattern, "-ipath": _pattern, "-wholename": _pattern, "-lname": _pattern,
-    "-type": _type, "-samefile": _same_file, "-links": _link_number, "-size": _size, "-mtime": _age, "-atime": _age, "-ctime": _age,
+    "-type": _type, "-xtype": _type, "-samefile": _same_file, "-links": _link_number, "-size": _size, "-mtime": _age, "-atime": _age, "-ctime": _age,
     "-mmin": _age, "-amin": _age, "-cmin": _age, "-newer": _newer, "-newermt": _newer, "-perm": _permissions,
     "-user": _owner, "-group": _owner, "-printf": _printf,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.machine.git.bisect_state import Bisection
-from simtrain.worlds.machine.git.ref_listing import Choice, list_in_form
+from simtrain.worlds.machine.git.ref_listing import RefChoice, list_in_form
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _LISTING = {
@@ -58,7 +58,7 @@ _FORMED = ("--format", "--sort", "--points-at", "--contains", "--no-contains", "
 
 def _list_formed(session: GitSession, has: set[str]) -> None:
     """List branches in a format, in an order, or those at a commit."""
-    choice, words, patterns = Choice(), list(session.words), list[str]()
+    choice, words, patterns = RefChoice(), list(session.words), list[str]()
     while words:
         word = words.pop(0)
         if not choice.take(word, words) and not word.startswith("-"):

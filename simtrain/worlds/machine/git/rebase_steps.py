@@ -9,7 +9,7 @@ from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.applying import carry_over, write_tree
 from simtrain.worlds.machine.git.committing import commit
 from simtrain.worlds.machine.git.messages import cleaned_as, subject_of
-from simtrain.worlds.machine.git.rebase_todo import FOLDER, Step, left_steps, put_steps
+from simtrain.worlds.machine.git.rebase_todo import FOLDER, RebaseStep, left_steps, put_steps
 from simtrain.worlds.machine.git.session import GitSession
 from simtrain.worlds.machine.git.three_way import Merged
 
@@ -62,7 +62,7 @@ def clear_line(session: GitSession) -> None:
         session.errors.append(_CLEAR)
 
 
-def _take(session: GitSession, step: Step, left: Sequence[Step]) -> bool:
+def _take(session: GitSession, step: RebaseStep, left: Sequence[RebaseStep]) -> bool:
     """Take one step; return False where the call ends with it."""
     if step.verb in ("noop", "drop"):
         return True
@@ -107,7 +107,7 @@ def _run(session: GitSession, command: str) -> bool:
     return not done.exit_code
 
 
-def _pick(session: GitSession, step: Step) -> bool:
+def _pick(session: GitSession, step: RebaseStep) -> bool:
     repository, head = session.repository, session.head or ""
     picked = repository.commit(step.sha)
     if picked.parents == _below(session) and repository.text(f"{FOLDER}/force") is None:
@@ -137,7 +137,7 @@ def _was_empty(session: GitSession, picked: Commit) -> bool:
     return above == picked.tree
 
 
-def _carried(session: GitSession, step: Step, picked: Commit) -> Merged:
+def _carried(session: GitSession, step: RebaseStep, picked: Commit) -> Merged:
     """Carry the change of a commit over to HEAD, and note conflicts."""
     repository = session.repository
     short, subject = repository.abbreviated(step.sha), subject_of(picked.message)
@@ -152,7 +152,7 @@ def _carried(session: GitSession, step: Step, picked: Commit) -> Merged:
     return done
 
 
-def _note_conflict(session: GitSession, step: Step, picked: Commit, conflicts: Sequence[str]) -> None:
+def _note_conflict(session: GitSession, step: RebaseStep, picked: Commit, conflicts: Sequence[str]) -> None:
     repository, author = session.repository, picked.author
     listed = "".join(f"#\t{path}\n" for path in conflicts)
     when = author.encode().rpartition("> ")[2]
@@ -177,7 +177,7 @@ def _record(
     session.move(session.repository.keep_commit(made), f"{action}: {message.partition(chr(10))[0]}")
 
 
-def _meld(session: GitSession, step: Step, left: Sequence[Step]) -> bool:
+def _meld(session: GitSession, step: RebaseStep, left: Sequence[RebaseStep]) -> bool:
     """Meld a commit into HEAD. The last of several opens the editor, if any of them keeps its message."""
     repository, head = session.repository, session.repository.commit(session.head or "")
     picked = repository.commit(step.sha)
@@ -203,7 +203,7 @@ def _meld(session: GitSession, step: Step, left: Sequence[Step]) -> bool:
     return True
 
 
-def _combined(session: GitSession, step: Step, head: Commit, picked: Commit) -> str:
+def _combined(session: GitSession, step: RebaseStep, head: Commit, picked: Commit) -> str:
     """Return the messages of all commits that are melded so far, as the editor shows them."""
     repository = session.repository
     before = repository.text(f"{FOLDER}/message-squash") or repository.text(f"{FOLDER}/message-fixup")

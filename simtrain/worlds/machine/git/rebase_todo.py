@@ -51,7 +51,7 @@ _HELP = """
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RebaseStep:
     """One line of the list: a verb, the commit that it is about, and what else the line says."""
 
     verb: str
@@ -66,19 +66,19 @@ class Step:
         return f"{self.verb} {self.rest}".rstrip()
 
 
-def picks(session: GitSession, head: str, upstream: str | None) -> list[Step]:
+def picks(session: GitSession, head: str, upstream: str | None) -> list[RebaseStep]:
     """Return the commits to be moved, the oldest first, without those whose change the upstream has already."""
     repository = session.repository
     found = commits(session, Range(wanted=[head], unwanted=[upstream] if upstream else []))
     own = [sha for sha in reversed(found) if len(repository.commit(sha).parents) < 2]
     there = commits(session, Range(wanted=[upstream], unwanted=[head])) if upstream else []
     known = {_change(session, sha) for sha in there if len(repository.commit(sha).parents) < 2} - {""}
-    steps: list[Step] = []
+    steps: list[RebaseStep] = []
     for sha in own:
         if known and _change(session, sha) in known:
             session.warn(f"warning: skipped previously applied commit {repository.abbreviated(sha)}")
         else:
-            steps.append(Step("pick", sha, subject_of(repository.commit(sha).message)))
+            steps.append(RebaseStep("pick", sha, subject_of(repository.commit(sha).message)))
     if len(steps) < len(own):
         session.warn(
             "hint: use --reapply-cherry-picks to include skipped commits\n"
@@ -96,9 +96,9 @@ def _change(session: GitSession, sha: str) -> str:
     return "".join(f"{delta.path}\n{re.sub('(?m)^@@.*$', '', body(delta, context=3))}" for delta in found)
 
 
-def squashed(steps: Sequence[Step]) -> list[Step]:
+def squashed(steps: Sequence[RebaseStep]) -> list[RebaseStep]:
     """Return the list with `fixup!` and `squash!` commits behind those that they belong to."""
-    groups: list[list[Step]] = []
+    groups: list[list[RebaseStep]] = []
     for step in steps:
         found = _MELDED.match(step.rest)
         target = step.rest
@@ -109,28 +109,28 @@ def squashed(steps: Sequence[Step]) -> list[Step]:
             groups.append([step])
         else:
             verb = "squash" if found[1] == "squash" else "fixup"
-            home.append(Step(verb, step.sha, f"-C {step.rest}" if found[1] == "amend" else step.rest))
+            home.append(RebaseStep(verb, step.sha, f"-C {step.rest}" if found[1] == "amend" else step.rest))
     return [step for group in groups for step in group]
 
 
-def _belongs(step: Step, target: str) -> bool:
+def _belongs(step: RebaseStep, target: str) -> bool:
     return step.rest.startswith(target) or (
         bool(re.fullmatch("[0-9a-f]{7,40}", target)) and step.sha.startswith(target)
     )
 
 
-def with_commands(steps: Sequence[Step], commands: Sequence[str]) -> list[Step]:
+def with_commands(steps: Sequence[RebaseStep], commands: Sequence[str]) -> list[RebaseStep]:
     """Return the list with commands behind each commit and what is melded into it."""
-    found: list[Step] = []
+    found: list[RebaseStep] = []
     for place, step in enumerate(steps):
         found.append(step)
         follows = steps[place + 1].verb if place + 1 < len(steps) else ""
         if follows not in ("fixup", "squash"):
-            found += [Step("exec", rest=command) for command in commands]
+            found += [RebaseStep("exec", rest=command) for command in commands]
     return found
 
 
-def edited_steps(session: GitSession, steps: Sequence[Step], since: str, onto: str) -> list[Step]:
+def edited_steps(session: GitSession, steps: Sequence[RebaseStep], since: str, onto: str) -> list[RebaseStep]:
     """Let the user edit the list. Raises GitStop where nothing is left, or a line says nothing."""
     repository = session.repository
     environment = session.call.environment
@@ -152,9 +152,9 @@ def edited_steps(session: GitSession, steps: Sequence[Step], since: str, onto: s
     return found
 
 
-def read_steps(session: GitSession, text: str) -> list[Step]:
+def read_steps(session: GitSession, text: str) -> list[RebaseStep]:
     """Return the steps that a text lists. Raises GitStop for a line that is none."""
-    found: list[Step] = []
+    found: list[RebaseStep] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -163,11 +163,11 @@ def read_steps(session: GitSession, text: str) -> list[Step]:
         flag = re.match(r"(-[Cc]) +", rest) if verb == "fixup" else None
         name, _, subject = (rest[flag.end() :] if flag else rest).partition(" ")
         if verb == "exec":
-            found.append(Step(verb, rest=rest))
+            found.append(RebaseStep(verb, rest=rest))
         elif verb in ("break", "noop"):
-            found.append(Step(verb))
+            found.append(RebaseStep(verb))
         elif verb in _VERBS and name and session.maybe(name) is not None:
-            found.append(Step(verb, session.commit_id(name), f"{flag[1]} {subject}" if flag else subject))
+            found.append(RebaseStep(verb, session.commit_id(name), f"{flag[1]} {subject}" if flag else subject))
         else:
             raise GitStop(
                 f"error: invalid line {number}: {line}\nerror: You can fix this with 'git rebase --edit-todo' "
@@ -177,11 +177,11 @@ def read_steps(session: GitSession, text: str) -> list[Step]:
     return found
 
 
-def put_steps(session: GitSession, steps: Sequence[Step]) -> None:
+def put_steps(session: GitSession, steps: Sequence[RebaseStep]) -> None:
     """Write the list of what is left."""
     session.repository.put_text(TODO, "".join(f"{step.line(session)}\n" for step in steps))
 
 
-def left_steps(session: GitSession) -> list[Step]:
+def left_steps(session: GitSession) -> list[RebaseStep]:
     """Return what is left of the rebase in progress."""
     return read_steps(session, session.repository.text(TODO) or "")

@@ -14,7 +14,7 @@ from simtrain.worlds.machine.git.rebase_steps import carry_on, clear_line, held,
 from simtrain.worlds.machine.git.rebase_todo import (
     FOLDER,
     TODO,
-    Step,
+    RebaseStep,
     edited_steps,
     picks,
     put_steps,
@@ -243,8 +243,8 @@ def _is_up_to_date(session: GitSession, head: str, onto: str, upstream: str | No
 
 
 def _skip_unneeded(
-    session: GitSession, steps: list[Step], onto: str, *, root: bool
-) -> tuple[list[Step], list[Step], str]:
+    session: GitSession, steps: list[RebaseStep], onto: str, *, root: bool
+) -> tuple[list[RebaseStep], list[RebaseStep], str]:
     """Return the steps without picks that stand where they belong already, those, and the commit after them."""
     base, count = onto, 0
     for step in steps:

@@ -21,7 +21,7 @@ _FORM = "%(objectname) %(objecttype)\t%(refname)"
 
 
 @dataclass(slots=True)
-class Choice:
+class RefChoice:
     """Which refs are asked for, and in which order."""
 
     tests: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -133,7 +133,7 @@ def all_refs(session: GitSession, below: str | tuple[str, ...] = "refs/") -> lis
 
 def for_each_ref(session: GitSession) -> None:
     """List refs in a format."""
-    choice, words, patterns = Choice(), list(session.words), list[str]()
+    choice, words, patterns = RefChoice(), list(session.words), list[str]()
     count, how = 0, str
     while words:
         word = words.pop(0)
@@ -198,7 +198,7 @@ def _in_tcl(text: str) -> str:
 
 
 def list_in_form(
-    session: GitSession, choice: Choice, kinds: tuple[str, ...], patterns: Sequence[str], form: str
+    session: GitSession, choice: RefChoice, kinds: tuple[str, ...], patterns: Sequence[str], form: str
 ) -> list[str]:
     """Return the branches or tags that are asked for, each in the format of the call, or else in this one."""
     writer = RefWriter(session, form if choice.form is None else choice.form)

@@ -6,7 +6,7 @@ from simtrain.contracts.handler import ToolError
 from simtrain.worlds.handlers.git.branches import check_name
 from simtrain.worlds.handlers.git.objects import Tag
 from simtrain.worlds.handlers.git.repository import TAGS
-from simtrain.worlds.machine.git.ref_listing import Choice, list_in_form
+from simtrain.worlds.machine.git.ref_listing import RefChoice, list_in_form
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 
@@ -15,7 +15,7 @@ def tag(session: GitSession) -> None:
     repository = session.repository
     words, messages, names = list(session.words), list[str](), list[str]()
     flags: set[str] = set()
-    choice = Choice()
+    choice = RefChoice()
     while words:
         word = words.pop(0)
         if choice.take(word, words):
@@ -72,7 +72,7 @@ def tag(session: GitSession) -> None:
         session.say(f"Updated tag '{name}' (was {repository.abbreviated(old)})")
 
 
-def _list_tags(session: GitSession, flags: set[str], patterns: list[str], choice: Choice) -> None:
+def _list_tags(session: GitSession, flags: set[str], patterns: list[str], choice: RefChoice) -> None:
     sort = session.setting("tag.sort")
     if sort and not choice.keys:
         choice.keys.append(sort)

@@ -393,6 +393,7 @@ def _printf(call: Invocation, option: str, value: str) -> Test:
 _VALUED: dict[str, Callable[[Invocation, str, str], Test]] = {
     "-name": _pattern, "-iname": _pattern, "-path": _pattern, "-ipath": _pattern, "-wholename": _pattern, "-lname": _pattern,
     "-type": _type, "-xtype": _type, "-samefile": _same_file, "-links": _link_number, "-size": _size,
-    "-mtime": _age, "-atime": _age, "-ctime": _age, "-mmin": _age, "-amin": _age, "-cmin": _age, "-newer": _newer, "-newermt": _newer, "-perm": _permissions,
+    "-mtime": _age, "-atime": _age, "-ctime": _age, "-mmin": _age, "-amin": _age, "-cmin": _age,
+    "-newer": _newer, "-newermt": _newer, "-perm": _permissions,
     "-user": _owner, "-group": _owner, "-printf": _printf,
 }  # fmt: skip

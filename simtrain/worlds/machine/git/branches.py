@@ -32,6 +32,8 @@ def branch(session: GitSession) -> None:
             _delete_remote(session, names, quiet=quiet)
         else:
             _delete(session, names, force=force, quiet=quiet)
+    elif has & {"-c", "-C", "--copy"}:
+        _copy(session, names, force="-C" in has)
     elif has & {"-m", "-M", "--move"}:
         _rename(session, names, force="-M" in has)
     elif "--show-current" in has:
@@ -52,7 +54,20 @@ def branch(session: GitSession) -> None:
 
 
 _LINE = "%(if)%(HEAD)%(then)* %(else)  %(end)%(refname:lstrip={depth})%(if)%(symref)%(then) -> %(symref:short)%(end)"
-_ACTING = {"-d", "-D", "--delete", "-m", "-M", "--move", "--show-current", "-u", "--unset-upstream"}
+_ACTING = {
+    "-d",
+    "-D",
+    "--delete",
+    "-c",
+    "-C",
+    "--copy",
+    "-m",
+    "-M",
+    "--move",
+    "--show-current",
+    "-u",
+    "--unset-upstream",
+}
 _FORMED = ("--format", "--sort", "--points-at", "--contains", "--no-contains", "--merged", "--no-merged")
 
 
@@ -130,7 +145,7 @@ def make_branch(session: GitSession, name: str, start: str, *, force: bool = Fal
     ref = HEADS + name
     _check(name, ref)
     if repository.ref(ref) and not force:
-        raise GitStop(f"fatal: A branch named '{name}' already exists.")
+        raise GitStop(f"fatal: a branch named '{name}' already exists.")
     if session.head is None and start == "HEAD":
         raise GitStop(f"fatal: Not a valid object name: '{session.branch}'.")
     found = session.maybe(start)
@@ -200,7 +215,7 @@ def _rename(session: GitSession, names: list[str], *, force: bool) -> None:
     if sha is None and repository.head != HEADS + old:
         raise GitStop(f"fatal: No branch named '{old}'.")
     if repository.ref(HEADS + new) and not force:
-        raise GitStop(f"fatal: A branch named '{new}' already exists.")
+        raise GitStop(f"fatal: a branch named '{new}' already exists.")
     log = repository.text(f"logs/{HEADS}{old}")
     if sha is not None:
         repository.remove_ref(HEADS + old)
@@ -218,12 +233,37 @@ def _rename(session: GitSession, names: list[str], *, force: bool) -> None:
         repository.set_head(HEADS + new)
 
 
+def _copy(session: GitSession, names: list[str], *, force: bool) -> None:
+    repository = session.repository
+    old, new = (names[0], names[1]) if len(names) > 1 else (session.branch or "", names[0])
+    sha = repository.ref(HEADS + old)
+    _check(new, HEADS + new)
+    if sha is None:
+        raise GitStop(f"fatal: No branch named '{old}'.")
+    if repository.ref(HEADS + new) and not force:
+        raise GitStop(f"fatal: a branch named '{new}' already exists.")
+    repository.set_ref(HEADS + new, sha)
+    repository.put_text(f"logs/{HEADS}{new}", repository.text(f"logs/{HEADS}{old}") or "")
+    told = f"Branch: copied {HEADS}{old} to {HEADS}{new}"
+    repository.note(HEADS + new, old=sha, new=sha, message=told, at=session.reflog_time)
+    for key in ("remote", "merge"):
+        value = repository.setting(f"branch.{old}.{key}")
+        if value is not None:
+            repository.configure(f"branch.{new}.{key}", value)
+
+
 def _set_upstream(session: GitSession, flags: list[str], names: list[str]) -> None:
     given = next((flag.partition("=")[2] for flag in flags if flag.startswith("--set-upstream-to=")), None)
     rest = list(names)
     upstream = given or (rest.pop(0) if rest else "")
     short = rest[0] if rest else session.branch or ""
-    if session.repository.ref(REMOTES + upstream) is None:
+    repository = session.repository
+    place = next((prefix for prefix in (HEADS, REMOTES) if repository.ref(prefix + upstream) is not None), None)
+    if place is None:
         raise GitStop(f"fatal: the requested upstream branch '{upstream}' does not exist")
-    session.repository.set_upstream(HEADS + short, REMOTES + upstream)
+    if place == HEADS:
+        repository.configure(f"branch.{short}.remote", ".")
+        repository.configure(f"branch.{short}.merge", HEADS + upstream)
+    else:
+        repository.set_upstream(HEADS + short, REMOTES + upstream)
     session.say(f"branch '{short}' set up to track '{upstream}'.")

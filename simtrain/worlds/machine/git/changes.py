@@ -1,6 +1,6 @@
 """add, rm, mv and clean: the working tree and the index."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
@@ -82,32 +82,36 @@ def remove(session: GitSession) -> None:
         letter for word in session.words if word.startswith("-") and not word.startswith("--") for letter in word[1:]
     }
     cached, quiet = "--cached" in session.words, "q" in flags or "--quiet" in session.words
+    dry = "n" in flags or "--dry-run" in session.words
     names = [word for word in session.words if not word.startswith("-")]
     if not names:
         raise GitStop("fatal: No pathspec was given. Which files should I remove?", 128)
     repository = session.repository
     require_unlocked(session)
-    index, tree = repository.index(), worktree_entries(repository)
+    index, conflicts, tree = repository.index(), repository.conflicts(), worktree_entries(repository)
     head = head_files(session)
+    known = sorted({*index, *conflicts}, key=lambda path: path.encode())
     removed: dict[str, None] = {}
     for name, spec in zip(names, session.paths(names), strict=True):
-        found = matching(list(index), [spec])
-        if not found:
+        found = matching(known, [spec])
+        if not found and "--ignore-unmatch" not in session.words:
             raise GitStop(f"fatal: pathspec '{name}' did not match any files")
-        if spec not in index and "r" not in flags and not any(letter in spec for letter in "*?["):
+        if found and spec not in known and "r" not in flags and not any(letter in spec for letter in "*?["):
             raise GitStop(f"fatal: not removing '{name}' recursively without -r")
         removed.update(dict.fromkeys(found))
     if "f" not in flags and "--force" not in session.words:
-        _check_removable(removed, index, tree, head, cached=cached)
-    repository.stage(dict.fromkeys(removed))
-    if not cached:
+        # What is in conflict may go: that settles it.
+        _check_removable([path for path in removed if path not in conflicts], index, tree, head, cached=cached)
+    if not dry:
+        repository.stage(dict.fromkeys(removed))
+    if not cached and not dry:
         repository.put_files(dict.fromkeys(removed))
     if not quiet:
         session.output += [f"rm '{path}'\n" for path in removed]
 
 
 def _check_removable(
-    removed: Mapping[str, None],
+    removed: Iterable[str],
     index: Mapping[str, TreeEntry],
     tree: Mapping[str, TreeEntry],
     head: Mapping[str, TreeEntry],

@@ -69,7 +69,7 @@ def checkout(session: GitSession) -> None:
         raise GitStop(
             f"error: unknown {kind} `{unknown[0].lstrip('-')}'\nusage: git checkout [<options>] <branch>", 129
         )
-    if not words and not detach:
+    if not words and not detach and not force:
         return
     words = words or ["HEAD"]
     first = words[0]
@@ -145,6 +145,10 @@ def create(session: GitSession, name: str, start: str, *, force: bool, quiet: bo
         raise GitStop(f"fatal: '{start}' is not a commit and a branch '{name}' cannot be created from it")
     if start != "HEAD":
         require_unlocked(session)
+    if force and repository.head == HEADS + name and start != "HEAD":
+        # The branch moves only when its files could be.
+        go(session, session.commit_id(start), quiet=True, detach=True)
+        start = "HEAD"
     make_branch(session, name, start, force=force)
     go(session, name, quiet=True, stays=start == "HEAD")
     if not quiet:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from posixpath import normpath
+from shlex import split
 
 from simtrain.contracts.handler import ToolError
 from simtrain.worlds.handlers.git.failure import CommandFailed
 from simtrain.worlds.machine.binary import as_text
 from simtrain.worlds.machine.git.session import GitSession, GitStop
-from simtrain.worlds.machine.invocation import Invocation, Result
+from simtrain.worlds.machine.invocation import Invocation, Result, quoted
 from simtrain.worlds.machine.problems import problem_text
 
 _HERE = "simtrain.worlds.machine.git."
@@ -21,10 +22,10 @@ SUBCOMMANDS: dict[str, str] = {
     "check-ignore": "plumbing:check_ignore", "check-ref-format": "small_plumbing:check_ref_format",
     "checkout": "checkouts:checkout", "cherry": "cherries:cherry", "cherry-pick": "picking:cherry_pick", "clean": "changes:clean",
     "clone": "remotes:clone", "commit": "committing:commit", "commit-tree": "tree_making:commit_tree",
-    "config": "configuring:config", "count-objects": "housekeeping:count_objects", "describe": "blaming:describe",
+    "config": "configuring:config", "count-objects": "housekeeping:count_objects", "describe": "describing:describe",
     "diff": "diffing:diff", "diff-files": "tree_diffs:diff_files", "diff-index": "tree_diffs:diff_index",
     "diff-tree": "tree_diffs:diff_tree", "fetch": "remotes:fetch", "for-each-ref": "ref_listing:for_each_ref",
-    "format-patch": "mails:format_patch", "fsck": "checking:fsck", "gc": "housekeeping:gc", "grep": "plumbing:grep",
+    "format-patch": "mails:format_patch", "fsck": "checking:fsck", "gc": "housekeeping:gc", "grep": "searching:grep",
     "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log", "ls-files": "plumbing:ls_files",
     "ls-remote": "remote_refs:ls_remote", "ls-tree": "plumbing:ls_tree",
     "merge": "merging:merge", "merge-base": "plumbing:merge_base", "mktree": "index_updates:mktree", "mv": "changes:move",
@@ -82,6 +83,9 @@ def git(call: Invocation) -> Result:
     if name == "version":
         return Result(f"{VERSION}\n")
     session = GitSession(call, directory, words, settings)
+    alias = _alias(session, name)
+    if alias.startswith("!"):
+        return _run_alias(session, alias[1:])
     function = _function(session, name)
     if function is None:
         return _unknown(name)
@@ -111,16 +115,33 @@ def git(call: Invocation) -> Result:
     return Result(output, "".join(session.errors), session.code)
 
 
+def _alias(session: GitSession, name: str) -> str:
+    """Return what stands for a name that is no subcommand; `` if nothing does."""
+    if name in SUBCOMMANDS:
+        return ""
+    try:
+        return session.setting(f"alias.{name}") or ""
+    except OSError:
+        return ""
+
+
+def _run_alias(session: GitSession, command: str) -> Result:
+    """Run an alias that is a line for the shell, at the root of the working tree."""
+    try:
+        root = session.repository.path
+    except GitStop:
+        root = session.directory
+    words = f" {quoted(session.words)}" if session.words else ""
+    return session.call.run(f"{command}{words}", directory=root, stdin=session.call.stdin)
+
+
 def _function(session: GitSession, name: str) -> Callable[[GitSession], None] | None:
     address = SUBCOMMANDS.get(name)
     if address is None:
-        try:
-            alias = session.setting(f"alias.{name}")
-        except OSError:
-            alias = None
+        alias = _alias(session, name)
         if not alias or alias.startswith("!"):
             return None
-        first, *rest = alias.split()
+        first, *rest = split(alias)
         session.words = [*rest, *session.words]
         return _function(session, first) if first != name else None
     module, _, function = address.partition(":")

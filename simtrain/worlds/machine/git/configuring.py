@@ -1,10 +1,11 @@
 """init and config."""
 
 import re
+from collections.abc import Sequence
 from posixpath import normpath
 
 from simtrain.worlds.handlers.git.repository import HEADS
-from simtrain.worlds.machine.git.config import changed_config, parsed_config
+from simtrain.worlds.machine.git.config import changed_config, parsed_config, without_section
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
@@ -87,6 +88,16 @@ def config(session: GitSession) -> None:
     if not rest:
         raise GitStop("usage: git config [<options>]", 129)
     key = rest[0]
+    if flags & {"--remove-section", "--rename-section"}:
+        _change_section(session, rest, outer=outer)
+        return
+    if "--get-regexp" in flags:
+        pattern = re.compile(key)
+        found = parsed_config(session.user_config()) + parsed_config(session.repository.text("config") or "")
+        chosen = [f"{one} {value}\n" for one, value in found if pattern.search(one)]
+        session.output += chosen
+        session.code = 0 if chosen else 1
+        return
     if "." not in key:
         raise GitStop(f"error: key does not contain a section: {key}", 1)
     section, _, name = key.rpartition(".")
@@ -97,12 +108,8 @@ def config(session: GitSession) -> None:
     )
     if flags & {"--unset", "--unset-all"}:
         _set(session, key, None, outer=outer, known=normal)
-    elif len(rest) > 1 and not flags & {"--get", "--get-all", "--get-regexp"}:
+    elif len(rest) > 1 and not flags & {"--get", "--get-all"}:
         _set(session, key, rest[1], outer=outer, known=normal)
-    elif "--get-regexp" in flags:
-        pattern = re.compile(key)
-        found = parsed_config(session.user_config()) + parsed_config(session.repository.text("config") or "")
-        session.output += [f"{one} {value}\n" for one, value in found if pattern.search(one)]
     else:
         value = dict(parsed_config(session.user_config())).get(normal) if outer else session.setting(normal)
         if value is None:
@@ -110,12 +117,30 @@ def config(session: GitSession) -> None:
         session.say(value)
 
 
+def _change_section(session: GitSession, names: Sequence[str], *, outer: bool) -> None:
+    """Remove a section of the configuration, or give it another name."""
+    text = session.user_config() if outer else session.repository.text("config") or ""
+    section = names[0].partition(".")[0].lower() + (f".{names[0].partition('.')[2]}" if "." in names[0] else "")
+    held = [key for key, _ in parsed_config(text) if key.rpartition(".")[0] == section]
+    if not held:
+        raise GitStop(f"fatal: no such section: {names[0]}")
+    changed = without_section(text, section)
+    for key, value in parsed_config(text) if len(names) > 1 else ():
+        if key in held:
+            changed = changed_config(changed, f"{names[1]}.{key.rpartition('.')[2]}", value)
+    _put(session, changed, outer=outer)
+
+
+def _put(session: GitSession, text: str, *, outer: bool) -> None:
+    if outer:
+        session.call.files.write(session.user_config_path, text.encode())
+    else:
+        session.repository.put_text("config", text)
+
+
 def _set(session: GitSession, key: str, value: str | None, *, outer: bool, known: str) -> None:
     text = session.user_config() if outer else session.repository.text("config") or ""
     if value is None and known not in dict(parsed_config(text)):
         raise GitStop("", 5)
     changed = changed_config(text, key, value)
-    if outer:
-        session.call.files.write(session.user_config_path, changed.encode())
-    else:
-        session.repository.put_text("config", changed)
+    _put(session, changed, outer=outer)

@@ -56,11 +56,7 @@ def moment(seconds: int, offset: str) -> str:
 
 def _fields(head: str) -> list[tuple[str, str]]:
     """Return the lines of an object's head as names and values."""
-    found: list[tuple[str, str]] = []
-    for line in head.split("\n"):
-        name, _, value = line.partition(" ")
-        found.append((name, value))
-    return found
+    return [(name, value) for name, _, value in (line.partition(" ") for line in head.split("\n"))]
 
 
 class FolderRepository(Repository):
@@ -75,6 +71,8 @@ class FolderRepository(Repository):
         # Each with the node that it was read from, which every write replaces.
         self._texts: dict[str, tuple[TreeNode, str]] = {}
         self._stages: tuple[TreeNode, Stages] | None = None
+        # The working directory of the call, which git leaves even if it is empty.
+        self.stays = ""
         self._ask: Callable[[], Signature] = _nobody
         self._by: Signature | None = None
 
@@ -377,7 +375,7 @@ class FolderRepository(Repository):
             return
         self.disk.remove(full)
         above = full.rpartition("/")[0]
-        while above != self.path and not self.disk.names(above):
+        while above not in (self.path, self.stays) and not self.disk.names(above):
             self.disk.remove(above)
             above = above.rpartition("/")[0]
 

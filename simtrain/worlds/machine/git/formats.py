@@ -252,7 +252,9 @@ class CommitWriter:
                 return self.mark or ">"
             case "G?":
                 return "N"
-            case "gd" | "gD":
+            case "gd":
+                return self.move.name.removeprefix(HEADS).removeprefix("refs/") if self.move else ""
+            case "gD":
                 return self.move.name if self.move else ""
             case "gs":
                 return self.move.message if self.move else ""

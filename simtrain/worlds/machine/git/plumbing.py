@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from posixpath import normpath
 
 from simtrain.worlds.handlers.git.branches import shortened
+from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import FOLDER, NOTHING, TreeEntry, blob_id
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.repository import HEADS, TAGS
@@ -119,6 +120,10 @@ def rev_list(session: GitSession) -> None:
     if "--no-merges" in session.words:
         found = [sha for sha in found if len(session.repository.commit(sha).parents) < 2]
     found = found[:most] if most is not None else found
+    if count and "--left-right" in session.words and asked.sides is not None:
+        right = sum(sha in reachable(session.repository, asked.sides[1]) for sha in found)
+        session.say(f"{len(found) - right}\t{right}")
+        return
     if "--reverse" in session.words:
         found.reverse()
     session.output += [f"{len(found)}\n"] if count else [f"{sha}\n" for sha in found]
@@ -126,6 +131,9 @@ def rev_list(session: GitSession) -> None:
 
 def cat_file(session: GitSession) -> None:
     """Show an object: its type (-t), size (-s), content (-p), or whether it is there (-e)."""
+    if session.words[:1] in (["--batch"], ["--batch-check"]) and len(session.words) == 1:
+        _say_batch(session, contents=session.words == ["--batch"])
+        return
     if len(session.words) != 2:
         raise GitStop("usage: git cat-file <type> <object>", 129)
     flag, name = session.words
@@ -133,7 +141,7 @@ def cat_file(session: GitSession) -> None:
     ref = full_name(repository, name)
     found = session.maybe(name)
     if found is None:
-        raise GitStop("" if flag == "-e" else f"fatal: Not a valid object name {name}", 1 if flag == "-e" else 128)
+        raise GitStop(f"fatal: Not a valid object name {name}")
     sha = (repository.ref(ref) if ref and not set("^~:") & set(name) else None) or found.sha
     kind = repository.kind(sha) or "blob"
     if flag == "-t":
@@ -146,13 +154,34 @@ def cat_file(session: GitSession) -> None:
         session.output.append(repository.content(sha).decode("utf-8", "surrogateescape"))
 
 
+def _say_batch(session: GitSession, *, contents: bool) -> None:
+    """Tell of each object that standard input names what it is, and with `contents` also what it holds."""
+    repository = session.repository
+    for name in (session.call.stdin or "").splitlines():
+        ref, found = full_name(repository, name), session.maybe(name)
+        sha = (repository.ref(ref) if ref else None) or (found.sha if found else None)
+        if sha is None:
+            session.say(f"{name} missing")
+            continue
+        content = repository.content(sha)
+        session.say(f"{sha} {repository.kind(sha)} {len(content)}")
+        if contents:
+            session.say(content.decode("utf-8", "surrogateescape"))
+
+
 def _say_tree(
-    session: GitSession, entries: Mapping[str, TreeEntry], prefix: str = "", *, names_only: bool = False
+    session: GitSession,
+    entries: Mapping[str, TreeEntry],
+    prefix: str = "",
+    *,
+    names_only: bool = False,
+    sizes: bool = False,
 ) -> None:
     for name, entry in entries.items():
         kind = "tree" if entry.mode == FOLDER else "commit" if entry.mode == "160000" else "blob"
         shown = quoted(prefix + name)
-        session.say(shown if names_only else f"{entry.mode.rjust(6, '0')} {kind} {entry.sha}\t{shown}")
+        size = f" {str(len(session.repository.blob(entry.sha))) if kind == 'blob' else '-':>7}" if sizes else ""
+        session.say(shown if names_only else f"{entry.mode.rjust(6, '0')} {kind} {entry.sha}{size}\t{shown}")
 
 
 def ls_tree(session: GitSession) -> None:
@@ -166,27 +195,30 @@ def ls_tree(session: GitSession) -> None:
     if found is None:
         raise GitStop(f"fatal: Not a valid object name {names[0]}")
     tree = repository.commit(found.sha).tree if found.kind == "commit" else found.sha
-    only = bool(flags & {"--name-only", "--name-status"})
+    only, long = bool(flags & {"--name-only", "--name-status"}), bool(flags & {"-l", "--long"})
     if "-r" in flags:
         files = repository.files(tree)
         _say_tree(
-            session, {path: files[path] for path in matching(list(files), session.paths(names[1:]))}, names_only=only
+            session,
+            {path: files[path] for path in matching(list(files), session.paths(names[1:]))},
+            names_only=only,
+            sizes=long,
         )
         return
     if len(names) == 1:
-        _say_tree(session, repository.tree(tree), names_only=only)
+        _say_tree(session, repository.tree(tree), names_only=only, sizes=long)
         return
     for name in names[1:]:
         inner = session.maybe(f"{names[0]}:{name.rstrip('/')}")
         if inner is None:
             continue
         if name.endswith("/") and inner.kind == "tree":
-            _say_tree(session, repository.tree(inner.sha), name, names_only=only)
+            _say_tree(session, repository.tree(inner.sha), name, names_only=only, sizes=long)
         else:
             above = session.maybe(f"{names[0]}:{name.rstrip('/').rpartition('/')[0]}")
             last = name.rstrip("/").rpartition("/")[2]
             if above is not None:
-                _say_tree(session, {name.rstrip("/"): repository.tree(above.sha)[last]}, names_only=only)
+                _say_tree(session, {name.rstrip("/"): repository.tree(above.sha)[last]}, names_only=only, sizes=long)
 
 
 def ls_files(session: GitSession) -> None:
@@ -223,51 +255,6 @@ def ls_files(session: GitSession) -> None:
     session.output += [f"{quoted(session.relative(path)) if end != chr(0) else path}{end}" for path in chosen]
 
 
-def grep(session: GitSession) -> None:
-    """Search the files of the index."""
-    letters = {one for word in session.words if re.fullmatch("-[a-zA-Z]+", word) for one in word[1:]}
-    words = [word for word in session.words if not word.startswith("-")]
-    if not words:
-        raise GitStop("fatal: no pattern given")
-    repository = session.repository
-    pattern, rest = words[0], words[1:]
-    from simtrain.worlds.machine.git.log_request import regular
-
-    text = re.escape(pattern) if "F" in letters else pattern if letters & {"E", "P"} else regular(pattern)
-    wanted = re.compile(rf"\b(?:{text})\b" if "w" in letters else text, re.IGNORECASE if "i" in letters else 0)
-    tree: dict[str, bytes] = {}
-    label = ""
-    if rest and session.maybe(rest[0]) is not None and not session.call.files.exists(f"{session.directory}/{rest[0]}"):
-        label = f"{rest.pop(0)}:"
-        files = repository.files(session.commit(label[:-1]).tree)
-        tree = {path: repository.blob(entry.sha) for path, entry in files.items()}
-    else:
-        index = repository.index()
-        tree = {path: content for path, (_, content) in repository.worktree().items() if path in index}
-    found = False
-    specs = session.paths(rest) if rest else [session.prefix.rstrip("/")] if session.prefix else []
-    for path in matching(list(tree), specs):
-        hits = [
-            (number, line)
-            for number, line in enumerate(tree[path].decode("utf-8", "replace").splitlines(), 1)
-            if bool(wanted.search(line)) != ("v" in letters)
-        ]
-        if not hits:
-            continue
-        found = True
-        shown = label + session.relative(path)
-        if letters & {"l"}:
-            session.say(shown)
-        elif "c" in letters:
-            session.say(f"{shown}:{len(hits)}")
-        elif "q" not in letters:
-            session.output += [
-                f"{'' if 'h' in letters else shown + ':'}{f'{number}:' if 'n' in letters else ''}{line}\n"
-                for number, line in hits
-            ]
-    session.code = 0 if found else 1
-
-
 def merge_base(session: GitSession) -> None:
     """Print the best common ancestor of two commits."""
     flags = {word for word in session.words if word.startswith("-")}
@@ -298,7 +285,8 @@ def show_ref(session: GitSession) -> None:
         if fits and (not kinds or ref.startswith(tuple(kinds))):
             found = True
             if "-q" not in flags:
-                session.say(f"{session.repository.ref(ref)} {ref}")
+                only = bool(flags & {"-s", "--hash"})
+                session.say(f"{session.repository.ref(ref)}{'' if only else f' {ref}'}")
     session.code = 0 if found else 1
 
 

@@ -71,6 +71,7 @@ class GitSession:
                     raise GitStop("fatal: not a git repository (or any of the parent directories): .git")
                 at = dirname(at)
             self._repository = FolderRepository(self.call.files, at)
+            self._repository.stays = normpath(self.directory)
             self._repository.signed_by(self._committer_or_none)
         return self._repository
 

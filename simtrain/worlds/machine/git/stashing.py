@@ -1,14 +1,22 @@
-"""stash: puts changes aside, and brings them back."""
+"""stash: lists what was put aside, brings it back, and forgets it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from simtrain.worlds.handlers.git.objects import NOTHING, Commit, TreeEntry
+from simtrain.worlds.handlers.git.objects import Commit, TreeEntry
 from simtrain.worlds.handlers.git.states import compared
-from simtrain.worlds.machine.git.applying import back_to, check_local, put_result
+from simtrain.worlds.machine.git.applying import check_local, put_result
+from simtrain.worlds.machine.git.checkouts import create as create_branch
+from simtrain.worlds.machine.git.history import log
+from simtrain.worlds.machine.git.listing import Wish, written
 from simtrain.worlds.machine.git.locking import is_locked
 from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.stash_making import REF, create, push, store
 from simtrain.worlds.machine.git.status import long_status
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
+
+_LOG = f"logs/{REF}"
+_KEPT = "The stash entry is kept in case you need it again."
 
 
 def stash(session: GitSession) -> None:
@@ -16,149 +24,205 @@ def stash(session: GitSession) -> None:
     words = session.words
     action = words[0] if words and not words[0].startswith("-") else "push"
     rest = words[1:] if words and not words[0].startswith("-") else words
-    actions: dict[str, Callable[[GitSession, list[str]], None]] = {
-        "push": _stash_push, "save": _stash_push, "pop": _stash_pop, "apply": _stash_pop, "list": _stash_list,
-        "drop": _stash_drop, "show": _stash_show, "clear": _stash_clear,
+    actions: dict[str, Callable[[GitSession, Sequence[str]], None]] = {
+        "push": push, "save": _save, "pop": _pop, "apply": _apply, "list": _list, "drop": _drop, "show": _show,
+        "clear": _clear, "create": create, "store": _store, "branch": _branch,
     }  # fmt: skip
     if action not in actions:
         raise GitStop(f"fatal: subcommand wasn't specified; 'push' can't be assumed due to unexpected token '{action}'")
-    session.words = words
     actions[action](session, rest)
 
 
-def _stashes(session: GitSession) -> list[str]:
-    return [entry["new"] for entry in session.repository.log("refs/stash")]
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A stash: its number, what it is called, and its commit."""
+
+    number: int
+    called: str
+    sha: str
+    commit: Commit
+
+    @property
+    def loose(self) -> str | None:
+        """The commit with the files that are not tracked."""
+        return self.commit.parents[2] if len(self.commit.parents) > 2 else None
 
 
-def _stash_push(session: GitSession, rest: list[str]) -> None:
-    repository = session.repository
-    message = None
-    if "-m" in rest:
-        message = rest[rest.index("-m") + 1]
-    elif session.words[:1] == ["save"] and rest:
-        message = " ".join(word for word in rest if not word.startswith("-"))
-    head = session.head
-    if head is None:
-        raise GitStop("You do not have the initial commit yet", 1)
-    if is_locked(session):
-        # Without a word, as git does it.
-        raise GitStop("", 1)
-    index, tree = repository.index(), repository.worktree()
-    kept = repository.files(repository.commit(head).tree)
-    everything = bool({"-u", "--include-untracked", "-a", "--all"} & set(rest))
-    names = {*index, *(tree if everything else ())}
-    now = {
-        path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) for path in sorted(names) if path in tree
-    }
-    if now == kept and index == kept:
-        if not {"-q", "--quiet"} & set(rest):
-            session.say("No local changes to save")
-        return
-    branch = session.branch or "(no branch)"
-    short, subject = repository.abbreviated(head), repository.commit(head).message.partition("\n")[0]
-    who, by = session.signature("AUTHOR"), session.signature("COMMITTER")
-    staged = repository.keep_commit(
-        Commit(repository.keep_tree(index), (head,), who, by, f"index on {branch}: {short} {subject}\n")
-    )
-    text = f"On {branch}: {message}" if message else f"WIP on {branch}: {short} {subject}"
-    sha = repository.keep_commit(Commit(repository.keep_tree(now), (head, staged), who, by, text))
-    old = repository.ref("refs/stash")
-    repository.set_ref("refs/stash", sha)
-    repository.note("refs/stash", old=old or NOTHING, new=sha, message=text, at=session.reflog_time)
-    back_to(session, head)
-    if everything:
-        repository.put_files({path: None for path in now if path not in kept and path in repository.worktree()})
-    if not {"-q", "--quiet"} & set(rest):
-        session.say(f"Saved working directory and index state {text}")
-
-
-def _stash_number(session: GitSession, rest: list[str]) -> int:
-    names = [word for word in rest if not word.startswith("-")]
-    text = names[0].removeprefix("stash@{").removesuffix("}") if names else "0"
+def _found(session: GitSession, words: Sequence[str]) -> _Entry:
+    names = [word for word in words if not word.startswith("-")]
+    if len(names) > 1:
+        raise GitStop(f"Too many revisions specified: {' '.join(f'{chr(39)}{name}{chr(39)}' for name in names)}", 1)
+    text = names[0].removeprefix(f"{REF}@{{").removeprefix("stash@{").removesuffix("}") if names else "0"
     if not text.isdigit():
         raise GitStop(f"error: {names[0]} is not a valid reference", 1)
-    count = len(_stashes(session))
-    if not count:
+    entries = session.repository.log(REF)
+    if not entries:
         raise GitStop("No stash entries found.", 1)
-    if int(text) >= count:
-        raise GitStop(f"error: stash@{{{text}}} is not a valid reference", 1)
-    return int(text)
+    called = names[0] if names and not names[0].isdigit() else f"{REF}@{{{text}}}"
+    if int(text) >= len(entries):
+        raise GitStop(f"fatal: log for '{called.partition('@')[0]}' only has {len(entries)} entries")
+    sha = entries[int(text)]["new"]
+    return _Entry(int(text), called, sha, session.repository.commit(sha))
 
 
-def _stash_pop(session: GitSession, rest: list[str]) -> None:
-    repository = session.repository
-    number = _stash_number(session, rest)
+def _save(session: GitSession, words: Sequence[str]) -> None:
+    push(session, words, saves=True)
+
+
+def _pop(session: GitSession, words: Sequence[str]) -> None:
+    found = _found(session, words)
     if is_locked(session):
-        if session.words[0] == "pop":
-            session.say("The stash entry is kept in case you need it again.")
+        session.say(_KEPT)
         raise GitStop("", 1)
-    sha = _stashes(session)[number]
-    commit = repository.commit(sha)
-    base = repository.files(repository.commit(commit.parents[0]).tree)
-    head = repository.files(repository.commit(session.head or "").tree)
-    mine = dict(repository.files(commit.tree).items())
-    before = repository.index()
-    done = merge_trees(repository, base, head, mine, names=("Updated upstream", "Stashed changes"))
-    check_local(session, head, done, "merge", "merge")
-    put_result(session, head, done)
-    session.output += [f"{note}\n" for note in done.notes]
-    if not done.conflicts:
-        # Changes come back unstaged; files that are new stay staged.
-        index = repository.index()
-        repository.put_stages(
-            {(path, 0): before.get(path, entry) for path, entry in index.items()}
-            | {(path, 0): entry for path, entry in before.items()}
-        )
-    quiet = bool({"-q", "--quiet"} & set(rest))
-    if not quiet:
-        session.output.append(long_status(session))
-    if done.conflicts:
-        session.warn("The stash entry is kept in case you need it again.")
-        session.code = 1
-    elif session.words[0] == "pop":
-        _forget(session, number, quiet=quiet)
-
-
-def _forget(session: GitSession, number: int, *, quiet: bool = False) -> None:
-    repository = session.repository
-    sha = _stashes(session)[number]
-    lines = (repository.text("logs/refs/stash") or "").splitlines()
-    del lines[len(lines) - 1 - number]
-    if lines:
-        repository.put_text("logs/refs/stash", "".join(f"{line}\n" for line in lines))
-        repository.set_ref("refs/stash", lines[-1][41:81])
+    if _brought_back(session, found, words):
+        _forget(session, found, quiet=_is_quiet(words))
     else:
-        repository.drop("refs/stash")
-        repository.drop("logs/refs/stash")
+        session.say(_KEPT)
+
+
+def _apply(session: GitSession, words: Sequence[str]) -> None:
+    found = _found(session, words)
+    if is_locked(session):
+        raise GitStop("", 1)
+    _brought_back(session, found, words)
+
+
+def _is_quiet(words: Sequence[str]) -> bool:
+    return bool({"-q", "--quiet"} & set(words))
+
+
+def _brought_back(session: GitSession, found: _Entry, words: Sequence[str]) -> bool:
+    """Bring changes back, say so, and return whether all came back."""
+    repository = session.repository
+    if repository.conflicts():
+        raise GitStop("error: Cannot apply a stash in the middle of a merge", 1)
+    before = repository.index()
+    staged = _staged(session, found, before) if "--index" in words else None
+    fine = _carried(session, found, before)
+    if fine and staged is not None:
+        repository.put_stages({(path, 0): entry for path, entry in staged.items()})
+    if found.loose is not None:
+        fine = _loose_back(session, found.loose) and fine
+    if not fine:
+        session.code = 1
+    if not _is_quiet(words):
+        session.output.append(long_status(session))
+    return fine
+
+
+def _staged(session: GitSession, found: _Entry, now: dict[str, TreeEntry]) -> dict[str, TreeEntry]:
+    """Return the index with what was staged when the changes were put aside."""
+    repository = session.repository
+    base, other = (repository.files(repository.commit(sha).tree) for sha in found.commit.parents[:2])
+    done = merge_trees(repository, base, now, other, names=("ours", "theirs"))
+    if done.conflicts:
+        raise GitStop("error: conflicts in index. Try without --index.", 1)
+    return {path: entry for (path, _), entry in done.stages.items()}
+
+
+def _carried(session: GitSession, found: _Entry, before: dict[str, TreeEntry]) -> bool:
+    """Merge the changes into the working tree; return whether that went without a conflict, and nothing was in the way."""
+    repository = session.repository
+    base = repository.files(repository.commit(found.commit.parents[0]).tree)
+    mine = dict(repository.files(found.commit.tree))
+    done = merge_trees(repository, base, before, mine, names=("Updated upstream", "Stashed changes"))
+    try:
+        check_local(session, before, done, "merge", "merge")
+    except GitStop as stop:
+        session.warn(stop.text)
+        return False
+    put_result(session, before, done)
+    session.output += [f"{note}\n" for note in done.notes]
+    if done.conflicts:
+        return False
+    # Changes come back unstaged; files that are new stay staged.
+    index = repository.index()
+    repository.put_stages(
+        {(path, 0): before.get(path, entry) for path, entry in index.items()}
+        | {(path, 0): entry for path, entry in before.items()}
+    )
+    return True
+
+
+def _loose_back(session: GitSession, sha: str) -> bool:
+    repository = session.repository
+    files, tree = repository.files(repository.commit(sha).tree), repository.worktree()
+    there = [path for path in files if path in tree]
+    repository.put_files({path: entry for path, entry in files.items() if path not in tree})
+    for path in there:
+        session.warn(f"{path} already exists, no checkout")
+    if there:
+        session.warn("error: could not restore untracked files from stash")
+    return not there
+
+
+def _forget(session: GitSession, found: _Entry, *, quiet: bool = False) -> None:
+    repository = session.repository
+    lines = (repository.text(_LOG) or "").splitlines()
+    del lines[len(lines) - 1 - found.number]
+    if lines:
+        repository.put_text(_LOG, "".join(f"{line}\n" for line in lines))
+        repository.set_ref(REF, lines[-1][41:81])
+    else:
+        _clear(session, ())
     if not quiet:
-        session.say(f"Dropped refs/stash@{{{number}}} ({sha})")
+        session.say(f"Dropped {found.called} ({found.sha})")
 
 
-def _stash_drop(session: GitSession, rest: list[str]) -> None:
-    number = _stash_number(session, rest)
-    _forget(session, number)
-    if not [word for word in rest if not word.startswith("-")]:
-        session.output[-1] = session.output[-1].replace("refs/stash@", "refs/stash@")
+def _drop(session: GitSession, words: Sequence[str]) -> None:
+    _forget(session, _found(session, words), quiet=_is_quiet(words))
 
 
-def _stash_list(session: GitSession, rest: list[str]) -> None:
-    for number, entry in enumerate(session.repository.log("refs/stash")):
+def _list(session: GitSession, words: Sequence[str]) -> None:
+    if session.repository.ref(REF) is None:
+        return
+    if words:
+        session.words = ["--format=%gd: %gs", "-g", "--first-parent", *words, REF, "--"]
+        log(session)
+        return
+    for number, entry in enumerate(session.repository.log(REF)):
         session.say(f"stash@{{{number}}}: {entry['message']}")
 
 
-def _stash_show(session: GitSession, rest: list[str]) -> None:
-    from simtrain.worlds.machine.git.listing import Wish, written
-
+def _show(session: GitSession, words: Sequence[str]) -> None:
     repository = session.repository
-    wish = Wish()
-    names = [word for word in rest if not wish.take(word, [])]
-    commit = repository.commit(_stashes(session)[_stash_number(session, names)])
-    found = compared(
-        repository, repository.files(repository.commit(commit.parents[0]).tree), repository.files(commit.tree)
-    )
-    session.output.append(written(session, found, wish, default="stat"))
+    wish, names, flags = Wish(), list[str](), set[str]()
+    for word in words:
+        if word in ("-u", "--include-untracked", "--only-untracked"):
+            flags.add(word)
+        elif not wish.take(word, []):
+            names.append(word)
+    found = _found(session, names)
+    old, new = repository.files(repository.commit(found.commit.parents[0]).tree), dict[str, TreeEntry]()
+    if "--only-untracked" in flags:
+        old = {}
+    else:
+        new |= repository.files(found.commit.tree)
+    if flags and found.loose is not None:
+        new |= repository.files(repository.commit(found.loose).tree)
+    session.output.append(written(session, compared(repository, old, new), wish, default="stat"))
 
 
-def _stash_clear(session: GitSession, rest: list[str]) -> None:
-    session.repository.drop("refs/stash")
-    session.repository.drop("logs/refs/stash")
+def _clear(session: GitSession, words: Sequence[str]) -> None:
+    session.repository.drop(REF)
+    session.repository.drop(_LOG)
+
+
+def _store(session: GitSession, words: Sequence[str]) -> None:
+    rest, message = list(words), 'Created via "git stash store".'
+    if rest[:1] in (["-m"], ["--message"]) and len(rest) > 1:
+        message, rest = rest[1], rest[2:]
+    names = [word for word in rest if not word.startswith("-")]
+    if len(names) != 1:
+        raise GitStop('"git stash store" requires one <commit> argument', 1)
+    store(session, session.commit_id(names[0]), message)
+
+
+def _branch(session: GitSession, words: Sequence[str]) -> None:
+    """Make a branch where the changes were put aside, and bring them back there."""
+    if not words:
+        raise GitStop("No branch name specified", 1)
+    found = _found(session, words[1:])
+    create_branch(session, words[0], found.commit.parents[0], force=False, quiet=False)
+    if _brought_back(session, found, ["--index"]):
+        _forget(session, found)

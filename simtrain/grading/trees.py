@@ -8,7 +8,11 @@ import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from simtrain.values.python_source import parsed_python
+try:
+    from simtrain.values.python_source import parsed_python
+except ModuleNotFoundError:
+    # In a Harbor folder, where one thread alone parses.
+    from ast import parse as parsed_python
 
 _CACHES = ("__pycache__/", ".git/", ".pytest_cache/")
 _OF_THE_RUN = sys.stdlib_module_names | {

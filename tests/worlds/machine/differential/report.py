@@ -24,10 +24,10 @@ one file for each command, and `git` in `simtrain/worlds/machine/git/`.
 
 ## How like a real bash it is
 
-`tests/worlds/machine/differential/` holds a list of {commands} commands and {scripts} scripts, and strategies that generate more lines. The first
-1,130 were chosen by how often people use them, before the first command was written; more came where ours was found to differ. Each runs in
-the bash of the machine that tests, in a throw-away folder, and in ours, over the same files. Equal means: the same output and the same
-exit code. Entries that were taken off the list are in `removed.md` there, with the reason.
+`tests/worlds/machine/differential/` holds a list of {commands} commands and {scripts} scripts, and strategies that
+generate more lines. The first 1,130 were chosen by how often people use them, before the first command was written; more came where
+ours was found to differ. Each runs in the bash of the machine that tests, in a throw-away folder, and in ours, over the same files.
+Equal means: the same output and the same exit code. Entries that were taken off the list are in `removed.md` there, with the reason.
 
 This page was written by
 

@@ -151,13 +151,17 @@ def _commits(count: int) -> str:
 def untracked_files(repository: Repository) -> list[str]:
     """Return the files that are neither in the index nor ignored; a folder without tracked files stands for all of its files."""
     worktree, index = repository.worktree(), repository.index()
-    folders = {folder for path in index for folder in _folders(path)}
     ignored = Ignored(worktree)
-    found: dict[str, None] = {}
-    for path in worktree:
-        if path not in index and ignored.cause(path) is None:
-            found[next((f"{folder}/" for folder in _folders(path) if folder not in folders), path)] = None
+    found = with_folders([path for path in worktree if path not in index and ignored.cause(path) is None], index)
     return sorted(found, key=lambda one: one.encode())
+
+
+def with_folders(paths: Iterable[str], index: Iterable[str]) -> list[str]:
+    """Return paths; a folder, with a slash, stands for all in it where nothing of it is in the index."""
+    held = {folder for path in index for folder in _folders(path)}
+    return [
+        *dict.fromkeys(next((f"{folder}/" for folder in _folders(path) if folder not in held), path) for path in paths)
+    ]
 
 
 def _folders(path: str) -> list[str]:

@@ -13,7 +13,7 @@ from simtrain.worlds.handlers.git.paths import Ignored
 from simtrain.worlds.machine.commands.compressing import GZIP
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.object_graph import GITLINK
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching, unknown_option
 
 _USAGE = "usage: git archive [<options>] <tree-ish> [<path>...]\n   or: git archive --list"
 _FORMATS = ("tar", "tgz", "tar.gz", "zip")
@@ -61,8 +61,7 @@ def archive(session: GitSession) -> None:
         elif (
             word.startswith("-") and word not in ("-v", "--verbose", "--worktree-attributes") and not word[1:].isdigit()
         ):
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(word, _USAGE)
         elif word.startswith("-"):
             flags.add(word)
         else:

@@ -10,7 +10,7 @@ from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.formats import date_text
 from simtrain.worlds.machine.git.resetting import next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _FLAGS = {
     "-s": "s", "-e": "e", "--show-email": "e", "-l": "l", "-t": "t", "-n": "n", "--show-number": "n", "-f": "f", "--show-name": "f",
@@ -81,8 +81,7 @@ def _read(session: GitSession) -> _Asked:
         elif re.fullmatch("-[selntfwp]{2,}", word):
             asked.flags |= {_FLAGS[f"-{letter}"] for letter in word[1:]}
         elif word.startswith("-"):
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(word, _USAGE)
         else:
             asked.names.append(word)
     if not asked.names:

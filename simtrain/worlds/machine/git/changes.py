@@ -1,14 +1,14 @@
 """add, rm, mv and clean: the working tree and the index."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.states import worktree_entries
-from simtrain.worlds.handlers.git.status import untracked_files
+from simtrain.worlds.handlers.git.status import untracked_files, with_folders
 from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.resetting import head_files
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching, unknown_option
 
 
 def add(session: GitSession) -> None:
@@ -29,8 +29,7 @@ def add(session: GitSession) -> None:
         "-N",
         "--intent-to-add",
     }:
-        kind = "option" if flag.startswith("--") else "switch"
-        raise GitStop(f"error: unknown {kind} `{flag.lstrip('-')}'\nusage: git add [<options>] [--] <pathspec>...", 129)
+        raise unknown_option(flag, "usage: git add [<options>] [--] <pathspec>...")
     everything, update = bool(flags & {"-A", "--all"}), bool(flags & {"-u", "--update"})
     if not names and not everything and not update:
         session.warn(
@@ -169,17 +168,6 @@ def move(session: GitSession) -> None:
         repository.stage(changes | {place + path[len(source) :]: index[path] for path in moved})
 
 
-def _folders_first(found: Sequence[str], index: Mapping[str, TreeEntry]) -> list[str]:
-    """Return paths with a folder, and a slash, in the place of all that lies in it, where nothing of it is in the index."""
-    held = {path[:place] for path in index for place, letter in enumerate(path) if letter == "/"}
-    shown: dict[str, None] = {}
-    for path in found:
-        above = [path[:place] for place, letter in enumerate(path) if letter == "/"]
-        outer = next((folder for folder in above if folder not in held), None)
-        shown[path if outer is None else f"{outer}/"] = None
-    return [*shown]
-
-
 def clean(session: GitSession) -> None:
     """Remove untracked files."""
     letters = {
@@ -193,7 +181,7 @@ def clean(session: GitSession) -> None:
     found = untracked_files(repository)
     if "x" in letters:
         index = repository.index()
-        found = _folders_first([path for path in repository.worktree() if path not in index], index)
+        found = with_folders([path for path in repository.worktree() if path not in index], index)
     for path in found:
         if path.endswith("/") and "d" not in letters:
             continue

@@ -13,7 +13,7 @@ from simtrain.worlds.machine.git.object_graph import (
 )
 from simtrain.worlds.machine.git.object_table import ObjectTable
 from simtrain.worlds.machine.git.peeling import named_object
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _USAGE = "usage: git fsck [--tags] [--root] [--unreachable] [--cache] [--no-reflogs]"
 _KNOWN = {
@@ -29,8 +29,7 @@ def fsck(session: GitSession) -> None:
     """Check all objects, and that each one is there which another leads to."""
     flags = {word for word in session.words if word.startswith("-")}
     for flag in flags - _KNOWN:
-        kind = "option" if flag.startswith("--") else "switch"
-        raise GitStop(f"error: unknown {kind} `{flag.lstrip('-')}'\n{_USAGE}", 129)
+        raise unknown_option(flag, _USAGE)
     check = _Check(session, flags)
     check.files()
     check.starts([word for word in session.words if not word.startswith("-")])

@@ -14,7 +14,7 @@ from simtrain.worlds.machine.git.branches import make_branch
 from simtrain.worlds.machine.git.listing import letter
 from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.resetting import restore_paths
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _ADVICE = """Note: switching to '{0}'.
 
@@ -65,10 +65,7 @@ def checkout(session: GitSession) -> None:
     detach = _take(words, "--detach", "-d")
     unknown = [word for word in words if word.startswith("-") and word != "-"]
     if unknown:
-        kind = "option" if unknown[0].startswith("--") else "switch"
-        raise GitStop(
-            f"error: unknown {kind} `{unknown[0].lstrip('-')}'\nusage: git checkout [<options>] <branch>", 129
-        )
+        raise unknown_option(unknown[0], "usage: git checkout [<options>] <branch>")
     if not words and not detach and not force:
         return
     words = words or ["HEAD"]

@@ -7,7 +7,7 @@ from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import EMPTY_TREE
 from simtrain.worlds.handlers.git.patch import patch
 from simtrain.worlds.handlers.git.states import compared
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 from simtrain.worlds.machine.git.walking import Range, commits
 
 _USAGE = "usage: git cherry [-v] [<upstream> [<head> [<limit>]]]"
@@ -25,8 +25,7 @@ def cherry(session: GitSession) -> None:
         elif re.fullmatch(r"--abbrev=\d+", word):
             length = int(word.partition("=")[2])
         elif word.startswith("-"):
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(word, _USAGE)
         else:
             names.append(word)
     repository = session.repository

@@ -1,7 +1,5 @@
 """The message of a new commit: where it comes from, and what the editor and the hooks make of it."""
 
-from posixpath import join
-
 from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Signature
 from simtrain.worlds.handlers.git.patch import patch
 from simtrain.worlds.handlers.git.states import compared
@@ -78,7 +76,7 @@ def _found_text(session: GitSession, asked: CommitRequest) -> tuple[str, tuple[s
     if asked.messages:
         return "\n\n".join(part.rstrip("\n") for part in asked.messages) + "\n", ("message",), False
     if "file" in values:
-        return _file_text(session, values["file"], "could not read log file"), ("message",), False
+        return session.text_of(values["file"], "fatal: could not read log file '{}'"), ("message",), False
     for name in ("reuse", "reedit"):
         if name in values:
             return session.commit(values[name]).message, ("commit", values[name]), name == "reedit"
@@ -91,7 +89,7 @@ def _found_text(session: GitSession, asked: CommitRequest) -> tuple[str, tuple[s
         return (squash or "") + (merge or ""), ("merge" if squash is None else "squash",), True
     template = values.get("template") or session.setting("commit.template")
     if template:
-        return _file_text(session, template, "could not read"), ("template",), True
+        return session.text_of(template, "fatal: could not read '{}'"), ("template",), True
     return "", (), True
 
 
@@ -99,15 +97,6 @@ def _known(session: GitSession, name: str) -> str:
     if session.maybe(name) is None:
         raise GitStop(f"fatal: could not lookup commit {name}")
     return name
-
-
-def _file_text(session: GitSession, name: str, refusal: str) -> str:
-    if name == "-":
-        return session.call.stdin or ""
-    path = join(session.directory, name)
-    if not session.call.files.exists(path):
-        raise GitStop(f"fatal: {refusal} '{name}': No such file or directory")
-    return session.call.files.read(path).decode("utf-8", "surrogateescape")
 
 
 def _fixup(session: GitSession, asked: CommitRequest, written: str) -> tuple[str, bool]:

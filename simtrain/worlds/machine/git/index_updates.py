@@ -6,7 +6,7 @@ from simtrain.worlds.handlers.git.objects import FOLDER, TreeEntry
 from simtrain.worlds.handlers.git.states import worktree_entries
 from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.object_graph import GITLINK
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _USAGE = "usage: git update-index [<options>] [--] [<file>...]"
 _READ_USAGE = (
@@ -114,8 +114,7 @@ def read_tree(session: GitSession) -> None:
         if flag not in ("-m", "-u", "-i", "-v", "--reset", "--empty", "--trivial", "--aggressive", "-q", "-n") and not (
             flag.startswith("--prefix=")
         ):
-            kind = "option" if flag.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{flag.lstrip('-')}'\n{_READ_USAGE}", 129)
+            raise unknown_option(flag, _READ_USAGE)
     if not names:
         if "--empty" not in flags:
             session.warn("warning: read-tree: emptying the index with no arguments is deprecated; use --empty")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from posixpath import join, normpath
 from shlex import quote, split
 
 from simtrain.worlds.handlers.git.objects import Commit, Signature, TreeEntry
@@ -13,7 +12,7 @@ from simtrain.worlds.machine.git.mailbox import Mail, looks_like_mails, read_mai
 from simtrain.worlds.machine.git.mailbox import split as split_mails
 from simtrain.worlds.machine.git.messages import signed_off
 from simtrain.worlds.machine.git.resetting import head_files
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 from simtrain.worlds.machine.git.three_way import Merged
 
 _FOLDER = "rebase-apply"
@@ -75,7 +74,11 @@ def apply_mails(session: GitSession) -> None:
         return
     if begun:
         raise GitStop(f"fatal: previous rebase directory .git/{_FOLDER} still exists but mbox given.")
-    texts = [_file(session, name) for name in names] if names else [session.call.stdin or ""]
+    texts = (
+        [session.text_of(name, "fatal: could not open '{}' for reading") for name in names]
+        if names
+        else [session.call.stdin or ""]
+    )
     if names and not looks_like_mails(texts[0]):
         raise GitStop("Patch format detection failed.")
     applying = _Applying(session, flags=flags)
@@ -100,24 +103,12 @@ def _read_words(session: GitSession) -> tuple[set[str], list[str], str]:
                 continue
             if word in ("-u", "--utf8", "-i", "--interactive", "-m", "--message-id", "--ignore-whitespace", "-n"):
                 continue
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(
-                f"error: unknown {kind} `{word.lstrip('-')}'\nusage: git am [<options>] [(<mbox> | <Maildir>)...]", 129
-            )
+            raise unknown_option(word, "usage: git am [<options>] [(<mbox> | <Maildir>)...]")
         else:
             names.append(word)
     if session.setting("am.threeway") == "true" and "no-threeway" not in flags:
         flags.add("threeway")
     return flags, names, act
-
-
-def _file(session: GitSession, name: str) -> str:
-    if name == "-":
-        return session.call.stdin or ""
-    path = normpath(join(session.directory, name))
-    if not session.call.files.exists(path):
-        raise GitStop(f"fatal: could not open '{name}' for reading: No such file or directory")
-    return session.call.files.read(path).decode("utf-8", "surrogateescape")
 
 
 def _begin(applying: _Applying, mails: list[str]) -> None:

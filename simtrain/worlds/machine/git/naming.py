@@ -9,7 +9,7 @@ from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.peeling import named_object, peeled
 from simtrain.worlds.machine.git.ref_format import Ref
 from simtrain.worlds.machine.git.ref_listing import all_refs
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _ASIDE = 65_535
 """What a step to another parent than the first counts, so that ways along first parents win."""
@@ -44,8 +44,7 @@ def name_rev(session: GitSession) -> None:
     flags = {word for word in session.words if word.startswith("-")}
     for flag in flags:
         if flag not in _KNOWN and not flag.startswith(("--refs=", "--exclude=", "--no-refs", "--no-exclude")):
-            kind = "option" if flag.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{flag.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(flag, _USAGE)
     names = _Names(session, flags)
     if flags & {"--stdin", "--annotate-stdin"}:
         if "--stdin" in flags:

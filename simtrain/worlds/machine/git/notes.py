@@ -1,7 +1,6 @@
 """notes: texts about commits, kept in a history of their own."""
 
 from dataclasses import dataclass
-from posixpath import normpath
 
 from simtrain.worlds.handlers.git.objects import EMPTY_TREE, NOTHING, Commit, TreeEntry
 from simtrain.worlds.machine.git.peeling import named_object
@@ -100,7 +99,9 @@ def _write(session: GitSession, book: _Notes, words: list[str], action: str) -> 
             short = word[:2] in ("-m", "-F")
             given = (word[2:] if short else value) or (words.pop(0) if words else "")
             is_file = word.startswith(("-F", "--file"))
-            parts.append((_file(session, given) if is_file else given).rstrip("\n"))
+            parts.append(
+                (session.text_of(given, "fatal: could not open or read '{}'") if is_file else given).rstrip("\n")
+            )
         elif word in ("-f", "--force"):
             force = True
         elif word.startswith("-") and word != "--allow-empty":
@@ -132,16 +133,6 @@ def _write(session: GitSession, book: _Notes, words: list[str], action: str) -> 
             book.put(sha, None)
         return
     book.put(sha, session.repository.keep_blob(f"{text}\n".encode("utf-8", "surrogateescape")))
-
-
-def _file(session: GitSession, name: str) -> str:
-    if name == "-":
-        return session.call.stdin or ""
-    try:
-        content = session.call.files.read(normpath(f"{session.directory}/{name}"))
-    except OSError as error:
-        raise GitStop(f"fatal: could not open or read '{name}': {error.strerror}") from None
-    return content.decode("utf-8", "surrogateescape")
 
 
 def _copy(session: GitSession, book: _Notes, words: list[str]) -> None:

@@ -11,7 +11,7 @@ from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.mail_applying import NoBase, base_of, changed_entry
 from simtrain.worlds.machine.git.patching import DoesNotApply, FilePatch, NoName, parsed, turned
 from simtrain.worlds.machine.git.resetting import next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching, unknown_option
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
 
 _FLAGS = {
@@ -28,7 +28,7 @@ _LONGEST = 50
 def apply(session: GitSession) -> None:
     """Carry a patch out, or say what it would change."""
     flags, values, names = _read_words(session)
-    text = "".join(_text(session, name) for name in names or ["-"])
+    text = "".join(session.text_of(name, "error: can't open patch '{}'") for name in names or ["-"])
     try:
         found = parsed(text, strip=int(values.get("-p", "1")))
     except NoName as line:
@@ -61,22 +61,12 @@ def _read_words(session: GitSession) -> tuple[set[str], dict[str, str], list[str
         elif word.startswith("-p"):
             values["-p"] = word[2:] or next_word(words, word)
         elif word.startswith("-") and len(word) > 1 and not word.startswith(_IGNORED):
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\nusage: git apply [<options>] [<patch>...]", 129)
+            raise unknown_option(word, "usage: git apply [<options>] [<patch>...]")
         elif not word.startswith("-") or word == "-":
             names.append(word)
     if "merge" in flags:
         flags.add("index")
     return flags, values, names
-
-
-def _text(session: GitSession, name: str) -> str:
-    if name == "-":
-        return session.call.stdin or ""
-    path = normpath(join(session.directory, name))
-    if not session.call.files.exists(path):
-        raise GitStop(f"error: can't open patch '{name}': No such file or directory")
-    return session.call.files.read(path).decode("utf-8", "surrogateescape")
 
 
 def _moved(one: FilePatch, folder: str) -> FilePatch:

@@ -10,7 +10,7 @@ from simtrain.worlds.machine.git.committing import UNMERGED, commit, report_comm
 from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.messages import signed_off, subject_of, with_line
 from simtrain.worlds.machine.git.resetting import head_files, next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 from simtrain.worlds.machine.git.status import long_status
 from simtrain.worlds.machine.git.walking import Range, commits
 
@@ -112,8 +112,7 @@ def _read_words(session: GitSession, verb: str) -> tuple[_Picking, list[str]]:
         elif re.fullmatch("-[nxse]{2,}", word):
             picking.flags |= {_FLAGS[f"-{letter}"] for letter in word[1:]}
         elif word.startswith("-") and len(word) > 1:
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE[verb]}", 129)
+            raise unknown_option(word, _USAGE[verb])
         else:
             names.append(word)
     mainline = picking.values.get("mainline", "1")

@@ -22,7 +22,7 @@ from simtrain.worlds.machine.git.rebase_todo import (
     with_commands,
 )
 from simtrain.worlds.machine.git.resetting import head_files, next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 from simtrain.worlds.machine.git.stashing import stash
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
@@ -112,8 +112,7 @@ def _read_words(session: GitSession) -> _Wish:
             next_word(words, word)
         elif word.startswith("-") and len(word) > 1:
             if name not in _KNOWN:
-                kind = "option" if word.startswith("--") else "switch"
-                raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+                raise unknown_option(word, _USAGE)
             wish.flags.add(name)
         else:
             wish.names.append(word)

@@ -12,7 +12,7 @@ from simtrain.worlds.handlers.git.repository import HEADS, SYMBOLIC
 from simtrain.worlds.machine.git.bisect_state import Bisection
 from simtrain.worlds.machine.git.peeling import named_object, peeled
 from simtrain.worlds.machine.git.ref_format import Ref, RefWriter, check_field, field_text, person
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _USAGE = "usage: git for-each-ref [<options>] [<pattern>]"
 _VALUES = ("--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
@@ -151,8 +151,7 @@ def for_each_ref(session: GitSession) -> None:
             patterns += words
             break
         elif word.startswith("-"):
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(word, _USAGE)
         else:
             patterns.append(word)
     writer = RefWriter(session, _FORM if choice.form is None else choice.form, quote=how)

@@ -7,7 +7,7 @@ from simtrain.worlds.handlers.git.branches import check_name
 from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES
 from simtrain.worlds.machine.git.peeling import named_object
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _USAGE = (
     "usage: git update-ref [<options>] -d <refname> [<old-val>]\n"
@@ -38,8 +38,7 @@ def update_ref(session: GitSession) -> None:
         elif word in ("-d", "--no-deref", "--deref", "--stdin", "--create-reflog", "-z"):
             flags.add(word)
         elif word.startswith("-") and not names:
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(word, _USAGE)
         else:
             names.append(word)
     deleting = "-d" in flags

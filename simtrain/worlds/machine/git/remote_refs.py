@@ -6,7 +6,7 @@ from simtrain.worlds.handlers.git.repository import HEADS, SYMBOLIC, TAGS
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.peeling import peeled
 from simtrain.worlds.machine.git.remotes import opened, remotes
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _USAGE = (
     "usage: git ls-remote [--heads] [--tags] [--refs] [--upload-pack=<exec>]\n"
@@ -35,8 +35,7 @@ def ls_remote(session: GitSession) -> None:
             break
         elif word.startswith("-") and word != "-":
             if word not in _KNOWN and not word.startswith("--upload-pack"):
-                kind = "option" if word.startswith("--") else "switch"
-                raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+                raise unknown_option(word, _USAGE)
             flags.add(word)
         else:
             names.append(word)

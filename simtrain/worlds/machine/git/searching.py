@@ -9,7 +9,7 @@ from simtrain.worlds.handlers.git.deltas import is_binary
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.machine.git.log_request import regular
 from simtrain.worlds.machine.git.resetting import next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching, unknown_option
 
 _USAGE = "usage: git grep [<options>] [-e] <pattern> [<rev>...] [[--] <path>...]"
 _PLAIN: Final = "niwvclLhHoqEFPGIaz"
@@ -82,8 +82,7 @@ def _read(session: GitSession) -> _Asked:
             if word.endswith("e"):
                 asked.patterns.append(next_word(words, word))
         elif word.startswith("-") and len(word) > 1:
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_USAGE}", 129)
+            raise unknown_option(word, _USAGE)
         else:
             asked.rest.append(word)
     if not asked.patterns:

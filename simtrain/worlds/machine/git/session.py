@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from posixpath import dirname, normpath
+from posixpath import dirname, join, normpath
 
 from simtrain.contracts.handler import ToolError
 from simtrain.worlds.handlers.git.branches import current
@@ -33,6 +33,12 @@ class GitStop(Exception):
     def __init__(self, text: str = "", code: int = 128) -> None:
         super().__init__(text)
         self.text, self.code = text, code
+
+
+def unknown_option(word: str, usage: str) -> GitStop:
+    """Return what ends a call with an option that git does not know, in its words."""
+    kind = "option" if word.startswith("--") else "switch"
+    return GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{usage}", 129)
 
 
 @dataclass(slots=True)
@@ -107,6 +113,19 @@ class GitSession:
     def user_config_path(self) -> str:
         """Return where the user's own configuration lies."""
         return f"{self.call.environment.get('HOME', self.call.user.home)}/.gitconfig"
+
+    def text_of(self, name: str, refusal: str) -> str:
+        """Return the text of a file that is named on the command line, `-` for standard input.
+
+        `refusal` is what git says of one that it cannot read, with `{}` for the name. Raises GitStop.
+        """
+        if name == "-":
+            return self.call.stdin or ""
+        try:
+            content = self.call.files.read(join(self.directory, name))
+        except OSError as error:
+            raise GitStop(f"{refusal.format(name)}: {error.strerror}") from None
+        return content.decode("utf-8", "surrogateescape")
 
     # People and times.
 

@@ -8,7 +8,7 @@ from simtrain.worlds.handlers.git.paths import Ignored
 from simtrain.worlds.handlers.git.states import worktree_entries
 from simtrain.worlds.machine.git.locking import is_locked
 from simtrain.worlds.machine.git.resetting import next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching, unknown_option
 
 REF = "refs/stash"
 _FLAGS = {
@@ -92,8 +92,7 @@ def _read(session: GitSession, words: Sequence[str], *, saves: bool) -> _Asked:
         elif word in _FLAGS:
             asked.flags.add(_FLAGS[word])
         elif word.startswith("-") and len(word) > 1:
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\nusage: git stash [push [<options>]]", 129)
+            raise unknown_option(word, "usage: git stash [push [<options>]]")
         else:
             asked.names.append(word)
     if saves:

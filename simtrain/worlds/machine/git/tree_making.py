@@ -1,10 +1,8 @@
 """write-tree and commit-tree: trees and commits made by hand."""
 
-from posixpath import normpath
-
 from simtrain.worlds.handlers.git.objects import FOLDER, Commit
 from simtrain.worlds.machine.git.peeling import named_object, peeled
-from simtrain.worlds.machine.git.session import GitSession, GitStop
+from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
 
 _WRITE_USAGE = "usage: git write-tree [--missing-ok] [--prefix=<prefix>/]"
 _COMMIT_USAGE = (
@@ -50,16 +48,12 @@ def commit_tree(session: GitSession) -> None:
             if name == "-p":
                 parents.append(_checked(session, value, "commit"))
             else:
-                parts.append(
-                    f"{value}\n"
-                    if name == "-m" and not value.endswith("\n")
-                    else value
-                    if name == "-m"
-                    else _file(session, value)
-                )
+                refusal = "fatal: git commit-tree: failed to open '{}'"
+                text = value if name == "-m" else session.text_of(value, refusal)
+                # An empty file adds nothing, an empty message a line.
+                parts.append(text if text.endswith("\n") or (name == "-F" and not text) else f"{text}\n")
         elif word.startswith("-"):
-            kind = "option" if word.startswith("--") else "switch"
-            raise GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{_COMMIT_USAGE}", 129)
+            raise unknown_option(word, _COMMIT_USAGE)
         else:
             trees.append(word)
     if len(trees) != 1:
@@ -84,14 +78,3 @@ def _checked(session: GitSession, name: str, kind: str) -> str:
     if repository.kind(end) != kind:
         raise GitStop(f"fatal: {sha} is not a valid '{kind}' object")
     return end
-
-
-def _file(session: GitSession, name: str) -> str:
-    if name == "-":
-        return session.call.stdin or ""
-    try:
-        content = session.call.files.read(normpath(f"{session.directory}/{name}"))
-    except OSError as error:
-        raise GitStop(f"fatal: git commit-tree: failed to open '{name}': {error.strerror}") from None
-    text = content.decode("utf-8", "surrogateescape")
-    return text if not text or text.endswith("\n") else f"{text}\n"

@@ -38,6 +38,18 @@ class _Asked:
     date: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Blamed:
+    """What is told: the lines of a file, who they come from, and the numbers of those that are asked for."""
+
+    asked: _Asked
+    path: str
+    start: str
+    lines: Sequence[bytes]
+    owners: Sequence[_Owner]
+    chosen: Sequence[int]
+
+
 def blame(session: GitSession) -> None:
     """Show who last changed each line of a file."""
     asked = _read(session)
@@ -55,10 +67,8 @@ def blame(session: GitSession) -> None:
     lines = lines_of(content)
     owners = _owners(session, start, path, lines)
     chosen = sorted({number for text in asked.ranges or [","] for number in _chosen(path, text, lines)})
-    if asked.flags & {"porcelain", "each"}:
-        _say_porcelain(session, asked, owners, lines, chosen, path, start)
-    else:
-        _say_lines(session, asked, owners, lines, chosen, path)
+    say = _say_porcelain if asked.flags & {"porcelain", "each"} else _say_lines
+    say(session, _Blamed(asked, path, start, lines, owners, chosen))
 
 
 def _read(session: GitSession) -> _Asked:
@@ -122,15 +132,9 @@ def _line_with(pattern: str, lines: Sequence[bytes], behind: int) -> int:
     return found
 
 
-def _say_lines(
-    session: GitSession,
-    asked: _Asked,
-    owners: Sequence[_Owner],
-    lines: Sequence[bytes],
-    chosen: Sequence[int],
-    path: str,
-) -> None:
-    repository, flags = session.repository, asked.flags
+def _say_lines(session: GitSession, told: _Blamed) -> None:
+    repository, asked, flags = session.repository, told.asked, told.asked.flags
+    owners, chosen = told.owners, told.chosen
     rows: list[tuple[str, str, str, str]] = []
     for owner in (owners[number - 1] for number in chosen):
         commit = None if owner.sha is None else repository.commit(owner.sha)
@@ -146,25 +150,18 @@ def _say_lines(
         return
     wide, wide_date, wide_path = (max(len(row[place]) for row in rows) for place in (1, 2, 3))
     digits, old_digits = len(str(chosen[-1])), len(str(max(owners[number - 1].number for number in chosen)))
-    names = "f" in flags or any(row[3] != path for row in rows)
+    names = "f" in flags or any(row[3] != told.path for row in rows)
     for number, (shown, name, when, old_path) in zip(chosen, rows, strict=True):
-        text = lines[number - 1].decode("utf-8", "surrogateescape").rstrip("\n")
+        text = told.lines[number - 1].decode("utf-8", "surrogateescape").rstrip("\n")
         head = shown + (f" {old_path.ljust(wide_path)}" if names else "")
         head += f" {str(owners[number - 1].number).rjust(old_digits)}" if "n" in flags else ""
         who = "" if "s" in flags else f"({name.ljust(wide)} {when.ljust(wide_date)} "
         session.say(f"{head} {who}{str(number).rjust(digits)}) {text}")
 
 
-def _say_porcelain(
-    session: GitSession,
-    asked: _Asked,
-    owners: Sequence[_Owner],
-    lines: Sequence[bytes],
-    chosen: Sequence[int],
-    path: str,
-    start: str,
-) -> None:
-    told: set[str | None] = set()
+def _say_porcelain(session: GitSession, told: _Blamed) -> None:
+    owners, chosen = told.owners, told.chosen
+    known: set[str | None] = set()
     for place, number in enumerate(chosen):
         owner = owners[number - 1]
         head = f"{owner.sha or NOTHING} {owner.number} {number}"
@@ -174,10 +171,10 @@ def _say_porcelain(
                 behind += 1
             head += f" {behind - place}"
         session.say(head)
-        if owner.sha not in told or "each" in asked.flags:
-            _say_commit(session, owner, path, start)
-            told.add(owner.sha)
-        text = lines[number - 1].decode("utf-8", "surrogateescape").rstrip("\n")
+        if owner.sha not in known or "each" in told.asked.flags:
+            _say_commit(session, owner, told.path, told.start)
+            known.add(owner.sha)
+        text = told.lines[number - 1].decode("utf-8", "surrogateescape").rstrip("\n")
         session.say(f"\t{text}")
 
 

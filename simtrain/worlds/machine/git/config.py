@@ -1,6 +1,9 @@
 """Git's configuration files: sections with keys, as `git config` reads and writes them."""
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 _SECTION = re.compile(r'\s*\[([-.\w]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]\s*(.*)')
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
@@ -21,6 +24,12 @@ def parsed_config(text: str) -> list[tuple[str, str]]:
         key, equals, value = plain.partition("=")
         found.append((f"{section}.{key.strip().lower()}", _value(value.strip()) if equals else "true"))
     return found
+
+
+@lru_cache(maxsize=256)
+def settings_of(text: str) -> Mapping[str, str]:
+    """Return the last value of each key of a file."""
+    return MappingProxyType(dict(parsed_config(text)))
 
 
 def _value(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from posixpath import normpath
 
 from simtrain.worlds.handlers.git.repository import HEADS
-from simtrain.worlds.machine.git.config import changed_config, parsed_config, without_section
+from simtrain.worlds.machine.git.config import changed_config, parsed_config, settings_of, without_section
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
@@ -54,7 +54,7 @@ def init(session: GitSession) -> None:
     chosen = (
         branch
         or session.settings.get("init.defaultbranch")
-        or dict(parsed_config(session.user_config())).get("init.defaultbranch")
+        or settings_of(session.user_config()).get("init.defaultbranch")
     )
     if not again:
         if chosen is None and not quiet:
@@ -111,7 +111,7 @@ def config(session: GitSession) -> None:
     elif len(rest) > 1 and not flags & {"--get", "--get-all"}:
         _set(session, key, rest[1], outer=outer, known=normal)
     else:
-        value = dict(parsed_config(session.user_config())).get(normal) if outer else session.setting(normal)
+        value = settings_of(session.user_config()).get(normal) if outer else session.setting(normal)
         if value is None:
             raise GitStop("", 1)
         session.say(value)
@@ -140,7 +140,7 @@ def _put(session: GitSession, text: str, *, outer: bool) -> None:
 
 def _set(session: GitSession, key: str, value: str | None, *, outer: bool, known: str) -> None:
     text = session.user_config() if outer else session.repository.text("config") or ""
-    if value is None and known not in dict(parsed_config(text)):
+    if value is None and known not in settings_of(text):
         raise GitStop("", 5)
     changed = changed_config(text, key, value)
     _put(session, changed, outer=outer)

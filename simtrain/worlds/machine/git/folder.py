@@ -21,7 +21,7 @@ from simtrain.worlds.handlers.git.objects import (
 from simtrain.worlds.handlers.git.repository import SYMBOLIC, Repository, by_path
 from simtrain.worlds.machine.accounts import READ, SEARCH
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.git.config import changed_config, parsed_config
+from simtrain.worlds.machine.git.config import changed_config, settings_of
 from simtrain.worlds.machine.git.index_file import Stages, decoded, encoded
 from simtrain.worlds.machine.git.object_file import object_file, read_object
 from simtrain.worlds.machine.nodes import TreeNode
@@ -133,7 +133,7 @@ class FolderRepository(Repository):
 
     def setting(self, key: str) -> str | None:
         """Return the last value of a key of the repository's own configuration."""
-        return dict(parsed_config(self.text("config") or "")).get(key)
+        return settings_of(self.text("config") or "").get(key)
 
     # Objects.
 

@@ -12,7 +12,7 @@ from simtrain.worlds.handlers.git.objects import Commit, Signature
 from simtrain.worlds.handlers.git.revisions import Object, earlier_checkout, resolve
 from simtrain.worlds.machine.commands.date_words import NoDate, moment_of
 from simtrain.worlds.machine.commands.zones import local, zone_named
-from simtrain.worlds.machine.git.config import parsed_config
+from simtrain.worlds.machine.git.config import settings_of
 from simtrain.worlds.machine.git.folder import FolderRepository, moment
 from simtrain.worlds.machine.invocation import Invocation
 
@@ -102,7 +102,7 @@ class GitSession:
             own = None
         if own is not None:
             return own
-        return dict(parsed_config(self.user_config())).get(key)
+        return settings_of(self.user_config()).get(key)
 
     def user_config(self) -> str:
         """Return the user's own configuration file."""

@@ -30,6 +30,28 @@ MOST_IDLE = 128
 """Most engines that are kept; each takes about 0.1 MB."""
 
 
+PARSING_STACK = 1024 * 1024 * 1024
+"""Bytes of address space for the stack of each thread of bashkit's own: its parser calls itself for each `time` before `time`, which
+takes some 4 KB each."""
+
+
+def _with_deep_parsers() -> None:
+    """Give the threads in which bashkit reads scripts a stack that a text of a megabyte cannot overflow, which would end the process.
+
+    Rust's library reads the size from the environment, once, when it starts the first thread (doc.rust-lang.org/std/thread, Stack size).
+    """
+    name = "RUST_MIN_STACK"
+    before = os.environ.get(name)
+    os.environ[name] = str(PARSING_STACK)
+    Bash().execute_sync("eval :")
+    del os.environ[name]
+    if before is not None:
+        os.environ[name] = before
+
+
+_with_deep_parsers()
+
+
 class Borrower(Protocol):
     """The shell that an engine is lent to."""
 

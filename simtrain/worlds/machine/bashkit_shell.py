@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 
 import orjson
-from bashkit import BashError, BuiltinContext, BuiltinResult
+from bashkit import Bash, BashError, BuiltinContext, BuiltinResult
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import BEGIN, WAITING, marked
@@ -44,7 +44,7 @@ from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
-from simtrain.worlds.machine.plain_lines import is_plain, may_change_words
+from simtrain.worlds.machine.plain_lines import LONGEST_READ, is_plain, may_change_words
 from simtrain.worlds.machine.printed import Printed, in_order
 from simtrain.worlds.machine.problems import problem_text
 from simtrain.worlds.machine.programs import names_of_commands
@@ -58,6 +58,10 @@ _INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
 # What stands in single quotes or behind a backslash stays.
 _OWN_NUMBER = re.compile(r"""('[^']*'|\\.)|\$(?:(\$|\{\$\})|PPID\b|\{PPID\})""", re.DOTALL)
 _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
+
+
+LONGEST_SCRIPT = 1 << 20
+"""Characters of a script that a shell takes."""
 
 
 class BashkitShell:
@@ -111,6 +115,9 @@ class BashkitShell:
 
     def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
         self._stopped = ""
+        if len(script) > LONGEST_SCRIPT:
+            refusal = "bash: command line: Argument list too long\n"
+            return Finished("", refusal, refusal, 126)
         if self._engine is not None:
             # Also where it was stopped too late for anything to notice.
             self._engine.bash.clear_cancel()
@@ -190,11 +197,10 @@ class BashkitShell:
         return finished
 
     def awaits_more(self, script: str) -> bool:
-        try:
-            self._opened().bash.analyze(script)
-        except BashError as error:
-            return any(sign in str(error) for sign in _INCOMPLETE)
-        return False
+        if len(script) > LONGEST_READ:
+            return False
+        bash = self._opened().bash
+        return run_shell(lambda: _is_incomplete(script, bash), stop=self.stop, calls_nothing=False)
 
     def stop(self, why: Ending = "timeout") -> None:
         self._stopped = self._stopped or why
@@ -310,6 +316,14 @@ class BashkitShell:
                 self._call_by_name(self._engine, self._named)
                 self._engine.bash.restore_snapshot(self._state)
         return self._engine
+
+
+def _is_incomplete(script: str, bash: Bash) -> bool:
+    try:
+        bash.analyze(script)
+    except BashError as error:
+        return any(sign in str(error) for sign in _INCOMPLETE)
+    return False
 
 
 def _no_command(name: str) -> BuiltinResult:

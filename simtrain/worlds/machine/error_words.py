@@ -15,7 +15,7 @@ _REFUSAL = re.compile(
     re.MULTILINE,
 )
 _OTHER_PARSER = re.compile(
-    r"^error: unexpected argument '-(\w)\w*' found\n(?:.*\n)*?Usage: (\w+) (?:.*\n)*?For more information, try '--help'\.$",
+    r"^error: unexpected argument '-(\w)\w*' found\n(?:.*\n){0,8}?Usage: (\w+) (?:.*\n){0,8}?For more information, try '--help'\.$",
     re.MULTILINE,
 )
 _WORDINGS = {
@@ -32,7 +32,7 @@ _WORDINGS = {
     ("column", "Is"): "column: read failed: {why}",
 }
 _SIZES = re.compile(
-    r"^error: the following required arguments were not provided:\n(?:.*\n)*?Usage: truncate (?:.*\n)*?For more information, .*$",
+    r"^error: the following required arguments were not provided:\n(?:.*\n){0,8}?Usage: truncate (?:.*\n){0,8}?For more information, .*$",
     re.MULTILINE,
 )
 _SIZE = "truncate: you must specify either '--size' or '--reference'\nTry 'truncate --help' for more information."

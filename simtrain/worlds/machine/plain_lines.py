@@ -20,9 +20,11 @@ _PROGRAMS = frozenset(
     }
 )  # fmt: skip
 _LONGEST = 2000
+LONGEST_READ = 100_000
+"""Characters of a script that is read to the end beforehand: the parser calls itself for each `time` before `time`, in a stack of ours."""
 # What is expanded, reckoned, nested, repeated, or runs beside the line; what calls a program; and files without an end.
 _OTHER = re.compile(
-    r"[$`(){}]|\[\[|(?:^|[\s;|&])[A-Za-z_]\w*(?:\[|\+?=)|<<|(?<![&>])&(?![&>])|\b(?:while|until|for|select)\b|-exec|-ok"
+    r"[$`(){}]|\[\[|(?:^|[\s;|&])[A-Za-z_]\w*(?:\[|\+?=)|<<|(?<![&>])&(?![&>])|\b(?:while|until|for|select|time|coproc)\b|-exec|-ok"
     r"|/dev/(?!null\b)|/proc/"
 )
 _CHANGING = frozenset(
@@ -44,6 +46,8 @@ def is_plain(script: str, engine: Bash) -> bool:
 
 def may_change_words(script: str, engine: Bash) -> bool:
     """True if words may mean something else in its shell after a script: it may make functions, aliases or traps, or set options."""
+    if len(script) > LONGEST_READ:
+        return True
     try:
         read = engine.analyze(script)
     except BashError:

@@ -1,10 +1,10 @@
 """apt and dpkg: Debian packages over an index that the world states."""
 
-import re
 from collections.abc import Sequence
 
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.commands.package_table import installed_packages, offered_versions, record_package
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.invocation import Invocation, Result
 
 _NOT_YET = (
@@ -155,7 +155,11 @@ def _apt_about(call: Invocation, action: str, names: Sequence[str], installed: d
         rows = call.read(
             "select name, version, summary from package_index where manager = 'apt' order by name, version"
         )
-        found = [row for row in rows if any(re.search(name, f"{row['name']} {row['summary']}") for name in names)]
+        try:
+            wanted = [expression(name, syntax="extended", ignore_case=True) for name in names]
+        except ExpressionProblem:
+            return Result(stderr=f"{warning}E: Regex compilation error - Invalid regular expression\n", exit_code=100)
+        found = [row for row in rows if any(one.finds(f"{row['name']} {row['summary']}") for one in wanted)]
         text = "".join(f"{row['name']}/stable {row['version']} amd64\n  {row['summary']}\n\n" for row in found)
         return Result("Sorting...\nFull Text Search...\n" + text, warning)
     output, errors = "", ""

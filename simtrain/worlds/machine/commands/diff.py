@@ -10,6 +10,7 @@ from simtrain.worlds.machine.commands.diff_forms import Comparison, DiffForm, co
 from simtrain.worlds.machine.commands.line_edits import line_edits
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.commands.zones import local
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
 
@@ -49,6 +50,11 @@ def diff(call: Invocation) -> Result:
         if value is not None and not (value.isascii() and value.isdigit() and len(value) < _DIGITS):
             hint = f"diff: invalid {what} '{value}'\ndiff: Try 'diff --help' for more information.\n"
             return Result(stderr=hint, exit_code=2)
+    for pattern in options.values("I"):
+        try:
+            expression(pattern)
+        except ExpressionProblem as problem:
+            return Result(stderr=f"diff: {pattern}: {problem}\n", exit_code=2)
     run = _Run(call, options)
     run.compare(names[0], names[1])
     return Result("".join(run.output), "".join(run.errors), run.code)
@@ -128,12 +134,12 @@ class _Run:
                 if any(line.strip() for line in [*lines[edit.start : edit.end], *others[edit.new_start : edit.new_end]])
             ]
         for pattern in options.values("I"):
-            wanted = re.compile(pattern.encode())
+            wanted = expression(pattern)
             found = [
                 edit
                 for edit in found
                 if not all(
-                    wanted.search(line)
+                    wanted.finds(line.removesuffix(b"\n"))
                     for line in [*lines[edit.start : edit.end], *others[edit.new_start : edit.new_end]]
                 )
             ]

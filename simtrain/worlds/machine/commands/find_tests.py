@@ -13,11 +13,16 @@ from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE
 from simtrain.worlds.machine.commands.find_format import formatted
 from simtrain.worlds.machine.commands.ls import link_count
 from simtrain.worlds.machine.commands.modes import new_mode
+from simtrain.worlds.machine.expressions import ExpressionProblem, Syntax, expression
 from simtrain.worlds.machine.invocation import Invocation, quoted
 from simtrain.worlds.machine.nodes import TreeNode
 
 DAY, MINUTE = 86_400, 60
-_WITH_BACKSLASHES = ("emacs", "findutils-default", "ed", "grep", "posix-basic", "posix-minimal-basic", "sed")
+_SYNTAXES: dict[str, Syntax] = {
+    **dict.fromkeys(("emacs", "findutils-default"), "emacs"),
+    **dict.fromkeys(("ed", "grep", "posix-basic", "posix-minimal-basic", "sed"), "basic"),
+}
+"""Value of `-regextype` -> how expressions are written; the others are extended ones."""
 """Kinds of regular expressions in which groups are written with a backslash."""
 _TYPES = {"f": "file", "d": "directory", "l": "link", "c": "device"}
 _SIZES = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1024, "M": 1024**2, "G": 1024**3}
@@ -67,7 +72,7 @@ class Expression:
     most: int = 10_000
     words: list[str] = field(default_factory=list[str])
     call: Invocation | None = None
-    extended: bool = False
+    syntax: Syntax = "emacs"
 
     def parse(self) -> None:
         """Parse the words. Raises ExpressionError."""
@@ -131,10 +136,10 @@ class Expression:
             self.acts = True
             return self._exec(word)
         if word == "-regextype":
-            self.extended = self._value(word) not in _WITH_BACKSLASHES
+            self.syntax = _SYNTAXES.get(self._value(word), "extended")
             return _always
         if word in ("-regex", "-iregex"):
-            return _regex(word, self._value(word), extended=self.extended)
+            return _regex(word, self._value(word), self.syntax)
         make = _VALUED.get(word)
         if make is None:
             raise ExpressionError(f"find: unknown predicate `{word}'")
@@ -273,17 +278,12 @@ def _pattern(call: Invocation, option: str, value: str) -> Test:
     return lambda search, found: matches(found.shown) is not None
 
 
-def _regex(option: str, value: str, *, extended: bool) -> Test:
-    source = value
-    if not extended:
-        # Groups and alternatives are written with a backslash.
-        source = re.sub(r"\\([(){}|])", "\0\\1", value)
-        source = re.sub(r"(?<!\0)([(){}|])", r"\\\1", source).replace("\0", "")
+def _regex(option: str, value: str, syntax: Syntax) -> Test:
     try:
-        pattern = re.compile(source, re.IGNORECASE if option == "-iregex" else 0)
-    except re.error:
-        raise ExpressionError(f"find: invalid regular expression `{value}'") from None
-    return lambda search, found: pattern.fullmatch(found.shown) is not None
+        wanted = expression(value, syntax=syntax, ignore_case=option == "-iregex")
+    except ExpressionProblem as problem:
+        raise ExpressionError(f"find: failed to compile regular expression '{value}': {problem}") from None
+    return lambda search, found: wanted.fits(found.shown)
 
 
 def _type(call: Invocation, option: str, value: str) -> Test:

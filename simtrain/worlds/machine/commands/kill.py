@@ -7,6 +7,7 @@ from dataclasses import replace
 from simtrain.worlds.machine.commands.jobs import found_job
 from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.process_table import Process, end, processes
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.invocation import Invocation, Result
 
 SIGNALS = (
@@ -120,14 +121,13 @@ def pgrep(call: Invocation) -> Result:
         why = "no matching criteria specified"
         return Result(stderr=f"{call.name}: {why}\nTry `{call.name} --help' for more information.\n", exit_code=2)
     try:
-        wanted = re.compile(options.operands[0] if options.operands else "", re.IGNORECASE if options.has("i") else 0)
-    except re.error:
-        return Result(stderr=f"{call.name}: regex error\n", exit_code=2)
+        wanted = expression("".join(options.operands[:1]), syntax="extended", ignore_case=options.has("i"))
+    except ExpressionProblem as problem:
+        return Result(stderr=f"{call.name}: regex error: {problem}\n", exit_code=2)
 
     def fits(one: Process) -> bool:
         text = one.command if options.has("f") else one.name
-        found = wanted.fullmatch(text) if options.has("x") else wanted.search(text)
-        return (found is not None) != options.has("v")
+        return (wanted.fits(text) if options.has("x") else wanted.finds(text)) != options.has("v")
 
     found = [one for one in processes(call) if fits(one)]
     ids = {str(user.uid): name for name, user in call.machine.users.items()}

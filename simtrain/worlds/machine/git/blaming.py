@@ -8,6 +8,7 @@ from simtrain.worlds.handlers.git.deltas import lines_of
 from simtrain.worlds.handlers.git.objects import NOTHING, Commit, Signature
 from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.states import compared
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.git.formats import date_text
 from simtrain.worlds.machine.git.resetting import next_word
 from simtrain.worlds.machine.git.session import GitSession, GitStop, unknown_option
@@ -123,10 +124,10 @@ def _chosen(path: str, text: str, lines: Sequence[bytes]) -> range:
 
 def _line_with(pattern: str, lines: Sequence[bytes], behind: int) -> int:
     try:
-        wanted = re.compile(pattern.encode())
-    except re.error as error:
-        raise GitStop(f"fatal: -L parameter '{pattern}': {error.msg}") from None
-    found = next((number for number, line in enumerate(lines, 1) if number > behind and wanted.search(line)), None)
+        wanted = expression(pattern)
+    except ExpressionProblem as problem:
+        raise GitStop(f"fatal: -L parameter '{pattern}': {problem}") from None
+    found = next((number for number, line in enumerate(lines, 1) if number > behind and wanted.finds(line)), None)
     if found is None:
         raise GitStop(f"fatal: -L parameter '{pattern}' starting at line {behind + 1}: No match")
     return found

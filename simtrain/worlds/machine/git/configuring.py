@@ -1,10 +1,10 @@
 """init and config."""
 
-import re
 from collections.abc import Sequence
 from posixpath import normpath
 
 from simtrain.worlds.handlers.git.repository import HEADS
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.git.config import changed_config, parsed_config, settings_of, without_section
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.session import GitSession, GitStop
@@ -92,9 +92,12 @@ def config(session: GitSession) -> None:
         _change_section(session, rest, outer=outer)
         return
     if "--get-regexp" in flags:
-        pattern = re.compile(key)
+        try:
+            pattern = expression(key, syntax="extended")
+        except ExpressionProblem:
+            raise GitStop(f"error: invalid key pattern: {key}", 6) from None
         found = parsed_config(session.user_config()) + parsed_config(session.repository.text("config") or "")
-        chosen = [f"{one} {value}\n" for one, value in found if pattern.search(one)]
+        chosen = [f"{one} {value}\n" for one, value in found if pattern.finds(one)]
         session.output += chosen
         session.code = 0 if chosen else 1
         return

@@ -10,11 +10,12 @@ from simtrain.worlds.handlers.git.objects import EMPTY_TREE, TreeEntry
 from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.handlers.git.states import compared
+from simtrain.worlds.machine.expressions import RegularExpression
 from simtrain.worlds.machine.git.folder import signed
 from simtrain.worlds.machine.git.formats import CommitWriter, Move
 from simtrain.worlds.machine.git.listing import Wish
 from simtrain.worlds.machine.git.notes import noted
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, expression_of, matching
 from simtrain.worlds.machine.git.walking import Range, commits, in_graph_order, touching
 
 T = TypeVar("T")
@@ -160,21 +161,24 @@ class LogRequest:
         if until:
             last = _seconds(session, until)
             found = [sha for sha in found if repository.commit(sha).committer.seconds <= last]
-        how = re.IGNORECASE if "-i" in flags or "--regexp-ignore-case" in flags else 0
         for name, role in (("--author", "author"), ("--committer", "committer")):
             if name in texts:
-                pattern = re.compile(regular(texts[name]), how)
+                pattern = self._expression(texts[name])
                 found = [
                     sha
                     for sha in found
-                    if pattern.search(
+                    if pattern.finds(
                         f"{getattr(repository.commit(sha), role).name} <{getattr(repository.commit(sha), role).email}>"
                     )
                 ]
         if "--grep" in texts:
-            pattern = re.compile(regular(texts["--grep"]), how)
+            pattern = self._expression(texts["--grep"])
             inverted = "--invert-grep" in flags
-            found = [sha for sha in found if bool(pattern.search(repository.commit(sha).message)) != inverted]
+            found = [
+                sha
+                for sha in found
+                if any(pattern.finds(line) for line in repository.commit(sha).message.splitlines()) != inverted
+            ]
         if "--merges" in flags:
             found = [sha for sha in found if len(repository.commit(sha).parents) > 1]
         if "--no-merges" in flags:
@@ -205,17 +209,23 @@ class LogRequest:
             at = parents[0] if parents else None
         return kept
 
+    def _expression(self, text: str) -> RegularExpression:
+        flags = self.flags
+        fixed, extended = flags & {"-F", "--fixed-strings"}, flags & {"-E", "--extended-regexp"}
+        syntax = "fixed" if fixed else "perl" if "-P" in flags else "extended" if extended else "basic"
+        return expression_of(text, syntax=syntax, ignore_case=bool(flags & {"-i", "--regexp-ignore-case"}))
+
     def _picked(self, sha: str) -> bool:
         for delta in self.deltas(sha):
             old, new = delta.old.content if delta.old else b"", delta.new.content if delta.new else b""
             if "-S" in self.texts and old.count(self.texts["-S"].encode()) != new.count(self.texts["-S"].encode()):
                 return True
             if "-G" in self.texts:
-                pattern = re.compile(regular(self.texts["-G"]).encode())
+                pattern = self._expression(self.texts["-G"])
                 left, right = lines_of(old), lines_of(new)
                 for one in edits(left, right):
                     changed = [*left[one.old : one.old + one.old_count], *right[one.new : one.new + one.new_count]]
-                    if any(pattern.search(line) for line in changed):
+                    if any(pattern.finds(line) for line in changed):
                         return True
         return False
 
@@ -289,11 +299,6 @@ _FLAGS = {
     "-g", "--walk-reflogs", "--no-expand-tabs", "--no-show-signature", "--count", "--parents", "--simplify-by-decoration", "-P", "-q",
     "--quiet",
 }  # fmt: skip
-
-
-def regular(text: str) -> str:
-    """Return a basic regular expression as one of Python's."""
-    return re.sub(r"\\?([+?|(){}])", lambda found: found[1] if found[0][0] == "\\" else "\\" + found[1], text)
 
 
 def _seconds(session: GitSession, text: str) -> int:

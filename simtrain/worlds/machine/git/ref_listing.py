@@ -9,6 +9,7 @@ from shlex import quote
 from simtrain.worlds.handlers.git.branches import detached
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.repository import HEADS, SYMBOLIC
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.git.bisect_state import Bisection
 from simtrain.worlds.machine.git.peeling import named_object, peeled
 from simtrain.worlds.machine.git.ref_format import Ref, RefWriter, check_field, field_text, person
@@ -165,7 +166,10 @@ def fits_pattern(name: str, pattern: str) -> bool:
     plain = pattern.rstrip("/")
     if name == plain or name.startswith(f"{plain}/"):
         return True
-    return re.fullmatch("".join(_regular(part) for part in _PARTS.findall(pattern)), name) is not None
+    try:
+        return expression("".join(_regular(part) for part in _PARTS.findall(pattern)), syntax="perl").fits(name)
+    except ExpressionProblem:
+        return False
 
 
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|\\.|.", re.DOTALL)

@@ -7,9 +7,9 @@ from typing import Final
 
 from simtrain.worlds.handlers.git.deltas import is_binary
 from simtrain.worlds.handlers.git.paths import Ignored, quoted
-from simtrain.worlds.machine.git.log_request import regular
+from simtrain.worlds.machine.expressions import RegularExpression
 from simtrain.worlds.machine.git.resetting import next_word
-from simtrain.worlds.machine.git.session import GitSession, GitStop, matching, unknown_option
+from simtrain.worlds.machine.git.session import GitSession, GitStop, expression_of, matching, unknown_option
 
 _USAGE = "usage: git grep [<options>] [-e] <pattern> [<rev>...] [[--] <path>...]"
 _PLAIN: Final = "niwvclLhHoqEFPGIaz"
@@ -103,17 +103,10 @@ def _number(asked: _Asked, name: str, text: str) -> None:
     asked.after = int(text) if where in ("after", "both") else asked.after
 
 
-def _pattern(asked: _Asked) -> re.Pattern[str]:
+def _pattern(asked: _Asked) -> RegularExpression:
     flags = asked.flags
-
-    def source(text: str) -> str:
-        return re.escape(text) if "F" in flags else text if flags & {"E", "P"} else regular(text)
-
-    text = "|".join(f"(?:{source(one)})" for one in asked.patterns)
-    try:
-        return re.compile(rf"\b(?:{text})\b" if "w" in flags else text, re.IGNORECASE if "i" in flags else 0)
-    except re.error as error:
-        raise GitStop(f"fatal: command line, '{asked.patterns[0]}': {error.msg}") from None
+    syntax = "fixed" if "F" in flags else "perl" if "P" in flags else "extended" if "E" in flags else "basic"
+    return expression_of(*asked.patterns, syntax=syntax, ignore_case="i" in flags, words="w" in flags)
 
 
 def _revisions(session: GitSession, asked: _Asked) -> tuple[list[str], list[str]]:
@@ -157,11 +150,11 @@ def _trees(session: GitSession, asked: _Asked, revisions: Sequence[str]) -> list
     ]
 
 
-def _search(session: GitSession, asked: _Asked, wanted: re.Pattern[str], shown: str, content: bytes) -> bool:
+def _search(session: GitSession, asked: _Asked, wanted: RegularExpression, shown: str, content: bytes) -> bool:
     """Say what is found in one file, and return whether anything is."""
     flags = asked.flags
     lines = content.decode("utf-8", "replace").splitlines()
-    hits = [number for number, line in enumerate(lines, 1) if bool(wanted.search(line)) != ("v" in flags)]
+    hits = [number for number, line in enumerate(lines, 1) if wanted.finds(line) != ("v" in flags)]
     hits = hits[: asked.most]
     end = "\0" if "z" in flags else "\n"
     if "L" in flags:
@@ -181,7 +174,7 @@ def _search(session: GitSession, asked: _Asked, wanted: re.Pattern[str], shown: 
 
 
 def _say_hits(
-    session: GitSession, asked: _Asked, wanted: re.Pattern[str], shown: str, lines: Sequence[str], hits: Sequence[int]
+    session: GitSession, asked: _Asked, wanted: RegularExpression, shown: str, lines: Sequence[str], hits: Sequence[int]
 ) -> None:
     flags = asked.flags
     around = asked.before or asked.after
@@ -202,9 +195,9 @@ def _say_hits(
         head = f"{shown}{sign}" if named else ""
         head += f"{number}{sign}" if "n" in flags else ""
         line = lines[number - 1]
-        found = wanted.search(line)
         if "o" in flags and sign == ":":
-            session.output += [f"{head}{one[0]}\n" for one in wanted.finditer(line) if one[0]]
+            session.output += [f"{head}{line[start:end]}\n" for start, end in wanted.spans(line) if end > start]
             continue
-        column = f"{found.start() + 1}:" if "column" in flags and found and sign == ":" else ""
+        place = next(wanted.spans(line), None) if "column" in flags and sign == ":" else None
+        column = f"{place[0] + 1}:" if place else ""
         session.say(f"{head}{column}{line}")

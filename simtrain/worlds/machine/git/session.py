@@ -12,6 +12,7 @@ from simtrain.worlds.handlers.git.objects import Commit, Signature
 from simtrain.worlds.handlers.git.revisions import Object, earlier_checkout, resolve
 from simtrain.worlds.machine.commands.date_words import NoDate, moment_of
 from simtrain.worlds.machine.commands.zones import local, zone_named
+from simtrain.worlds.machine.expressions import ExpressionProblem, RegularExpression, Syntax, expression
 from simtrain.worlds.machine.git.config import settings_of
 from simtrain.worlds.machine.git.folder import FolderRepository, moment
 from simtrain.worlds.machine.invocation import Invocation
@@ -39,6 +40,14 @@ def unknown_option(word: str, usage: str) -> GitStop:
     """Return what ends a call with an option that git does not know, in its words."""
     kind = "option" if word.startswith("--") else "switch"
     return GitStop(f"error: unknown {kind} `{word.lstrip('-')}'\n{usage}", 129)
+
+
+def expression_of(*texts: str, syntax: Syntax, ignore_case: bool = False, words: bool = False) -> RegularExpression:
+    """Return what some texts look for. Raises GitStop for one that is no expression."""
+    try:
+        return expression(*texts, syntax=syntax, ignore_case=ignore_case, words=words)
+    except ExpressionProblem as problem:
+        raise GitStop(f"fatal: command line, '{texts[0]}': {problem}") from None
 
 
 @dataclass(slots=True)

@@ -5,11 +5,11 @@ Keys and prompts: less(1), "COMMANDS" and "PROMPTS"; more(1).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
 from simtrain.worlds.machine.terminal import keys
 from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS, TerminalScreen
 
@@ -220,16 +220,16 @@ class TextPager:
             self._message = "No previous regular expression  (press RETURN)"
             return
         try:
-            pattern = re.compile(self._pattern)
-        except re.error:
+            pattern = expression(self._pattern, syntax="extended")
+        except ExpressionProblem:
             # less takes the letters for themselves where they are no expression for it either.
-            pattern = re.compile(re.escape(self._pattern))
+            pattern = expression(self._pattern, syntax="fixed")
         # The first search looks at the page itself; later ones go on behind the line that was found.
         places = range(self.top + (1 if self._found or way < 0 else 0), len(self._rows))
         if way < 0:
             places = range(self.top - 1, -1, -1)
         for place in places:
-            if pattern.search(self._rows[place]):
+            if pattern.finds(self._rows[place]):
                 count -= 1
                 if count == 0:
                     self._found = True

@@ -1,7 +1,8 @@
 """find: walks through directories and tests, lists or changes what is there."""
 
 from simtrain.worlds.machine.accounts import READ, SEARCH
-from simtrain.worlds.machine.commands.find_tests import Expression, ExpressionError, Found, Search
+from simtrain.worlds.machine.commands.find_expression import Expression
+from simtrain.worlds.machine.commands.find_tests import ExpressionError, Found, Search
 from simtrain.worlds.machine.invocation import Invocation, Result, quoted
 
 MOST_FILES = 200_000

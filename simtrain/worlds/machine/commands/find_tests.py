@@ -1,4 +1,4 @@
-"""The expression of find: tests of one file, and actions upon it, parsed into functions."""
+"""Tests of one file in the expression of find, and actions upon it, as functions."""
 
 import re
 from collections.abc import Callable
@@ -18,12 +18,6 @@ from simtrain.worlds.machine.invocation import Invocation, quoted
 from simtrain.worlds.machine.nodes import TreeNode
 
 DAY, MINUTE = 86_400, 60
-_SYNTAXES: dict[str, Syntax] = {
-    **dict.fromkeys(("emacs", "findutils-default"), "emacs"),
-    **dict.fromkeys(("ed", "grep", "posix-basic", "posix-minimal-basic", "sed"), "basic"),
-}
-"""Value of `-regextype` -> how expressions are written; the others are extended ones."""
-"""Kinds of regular expressions in which groups are written with a backslash."""
 _TYPES = {"f": "file", "d": "directory", "l": "link", "c": "device"}
 _SIZES = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -61,119 +55,13 @@ class Search:
 Test = Callable[[Search, Found], bool]
 
 
-@dataclass(slots=True)
-class Expression:
-    """A parsed expression: its test, and what it says about the walk as a whole."""
-
-    test: Test = lambda search, found: True
-    acts: bool = False
-    deepest_first: bool = False
-    least: int = 0
-    most: int = 10_000
-    words: list[str] = field(default_factory=list[str])
-    call: Invocation | None = None
-    syntax: Syntax = "emacs"
-
-    def parse(self) -> None:
-        """Parse the words. Raises ExpressionError."""
-        if self.words:
-            self.test = self._either()
-            if self.words:
-                raise ExpressionError(
-                    "find: invalid expression; you have used a binary operator with nothing before it."
-                )
-
-    def _either(self) -> Test:
-        left = self._both()
-        while self.words and self.words[0] in ("-o", "-or"):
-            self.words.pop(0)
-            left = _or(left, self._both())
-        return left
-
-    def _both(self) -> Test:
-        left = self._one()
-        while self.words and self.words[0] not in ("-o", "-or", ")"):
-            if self.words[0] in ("-a", "-and"):
-                self.words.pop(0)
-            left = _and(left, self._one())
-        return left
-
-    def _one(self) -> Test:
-        if not self.words:
-            raise ExpressionError("find: invalid expression; expected to find a test after the operator.")
-        word = self.words.pop(0)
-        if word in ("!", "-not"):
-            inner = self._one()
-            return lambda search, found: not inner(search, found)
-        if word == "(":
-            inner = self._either()
-            if not self.words or self.words.pop(0) != ")":
-                raise ExpressionError(
-                    "find: invalid expression; I was expecting to find a ')' somewhere but did not see one."
-                )
-            return inner
-        return self._primary(word)
-
-    def _value(self, option: str) -> str:
-        if not self.words:
-            raise ExpressionError(f"find: missing argument to `{option}'")
-        return self.words.pop(0)
-
-    def _primary(self, word: str) -> Test:
-        if word in ("-maxdepth", "-mindepth"):
-            value = self._value(word)
-            if not value.isdigit():
-                raise ExpressionError(
-                    f"find: Expected a positive decimal integer argument to {word}, but got '{value}'"
-                )
-            self.most, self.least = (int(value), self.least) if word == "-maxdepth" else (self.most, int(value))
-            return _always
-        if word in _PLAIN:
-            self.deepest_first = self.deepest_first or word in ("-depth", "-delete")
-            self.acts = self.acts or word in _ACTIONS
-            return _PLAIN[word]
-        if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            self.acts = True
-            return self._exec(word)
-        if word == "-regextype":
-            self.syntax = _SYNTAXES.get(self._value(word), "extended")
-            return _always
-        if word in ("-regex", "-iregex"):
-            return _regex(word, self._value(word), self.syntax)
-        make = _VALUED.get(word)
-        if make is None:
-            raise ExpressionError(f"find: unknown predicate `{word}'")
-        self.acts = self.acts or word in _ACTIONS
-        assert self.call is not None
-        return make(self.call, word, self._value(word))
-
-    def _exec(self, option: str) -> Test:
-        command: list[str] = []
-        while self.words and self.words[0] != ";":
-            word = self.words.pop(0)
-            if word == "+" and command and command[-1] == "{}":
-                return _collected(command[:-1])
-            command.append(word)
-        if not self.words or not command:
-            raise ExpressionError(f"find: missing argument to `{option}'")
-        self.words.pop(0)
-        run = _executed(command, inside=option in ("-execdir", "-okdir"))
-        return _if_answered(command, run) if option in ("-ok", "-okdir") else run
-
-
-def _always(search: Search, found: Found) -> bool:
+def always(search: Search, found: Found) -> bool:
+    """Hold for each file."""
     return True
 
 
-def _and(left: Test, right: Test) -> Test:
-    return lambda search, found: left(search, found) and right(search, found)
-
-
-def _or(left: Test, right: Test) -> Test:
-    return lambda search, found: left(search, found) or right(search, found)
-
-
-def _executed(command: list[str], *, inside: bool) -> Test:
+def executed(command: list[str], *, inside: bool) -> Test:
+    """Return what runs a command for each file; `inside`: in its directory."""
     def run(search: Search, found: Found) -> bool:
         shown = f"./{basename(found.path)}" if inside else found.shown
         line = quoted([word.replace("{}", shown) for word in command])
@@ -185,7 +73,8 @@ def _executed(command: list[str], *, inside: bool) -> Test:
     return run
 
 
-def _if_answered(command: list[str], run: Test) -> Test:
+def if_answered(command: list[str], run: Test) -> Test:
+    """Return what asks before it runs a command."""
     def ask(search: Search, found: Found) -> bool:
         search.errors.append(f"< {command[0]} ... {found.shown} > ? ")
         if search.answers is None:
@@ -196,7 +85,8 @@ def _if_answered(command: list[str], run: Test) -> Test:
     return ask
 
 
-def _collected(command: list[str]) -> Test:
+def collected(command: list[str]) -> Test:
+    """Return what notes each file for one run of a command at the end."""
     def collect(search: Search, found: Found) -> bool:
         search.batches.setdefault(id(command), (command, []))[1].append(found.shown)
         return True
@@ -259,13 +149,13 @@ def _no_group(search: Search, found: Found) -> bool:
     return found.node.group not in search.call.machine.groups
 
 
-_PLAIN: dict[str, Test] = {
+PLAIN: dict[str, Test] = {
     "-print": _print, "-print0": _print0, "-prune": _prune, "-quit": _quit, "-delete": _delete, "-empty": _empty,
-    "-true": _always, "-false": lambda search, found: False, "-depth": _always, "-d": _always, "-mount": _always,
-    "-xdev": _always, "-daystart": _always, "-noleaf": _always, "-ls": _list, "-readable": _access(READ),
+    "-true": always, "-false": lambda search, found: False, "-depth": always, "-d": always, "-mount": always,
+    "-xdev": always, "-daystart": always, "-noleaf": always, "-ls": _list, "-readable": _access(READ),
     "-writable": _access(WRITE), "-executable": _access(SEARCH), "-nouser": _no_user, "-nogroup": _no_group,
 }  # fmt: skip
-_ACTIONS = frozenset({"-print", "-print0", "-delete", "-ls", "-printf", "-quit"})
+ACTIONS = frozenset({"-print", "-print0", "-delete", "-ls", "-printf", "-quit"})
 
 
 def _pattern(call: Invocation, option: str, value: str) -> Test:
@@ -278,7 +168,8 @@ def _pattern(call: Invocation, option: str, value: str) -> Test:
     return lambda search, found: matches(found.shown) is not None
 
 
-def _regex(option: str, value: str, syntax: Syntax) -> Test:
+def regex_test(option: str, value: str, syntax: Syntax) -> Test:
+    """Return the test of `-regex`, which the whole path must match. Raises ExpressionError."""
     try:
         wanted = expression(value, syntax=syntax, ignore_case=option == "-iregex")
     except ExpressionProblem as problem:
@@ -390,7 +281,7 @@ def _printf(call: Invocation, option: str, value: str) -> Test:
     return write
 
 
-_VALUED: dict[str, Callable[[Invocation, str, str], Test]] = {
+VALUED: dict[str, Callable[[Invocation, str, str], Test]] = {
     "-name": _pattern, "-iname": _pattern, "-path": _pattern, "-ipath": _pattern, "-wholename": _pattern, "-lname": _pattern,
     "-type": _type, "-xtype": _type, "-samefile": _same_file, "-links": _link_number, "-size": _size,
     "-mtime": _age, "-atime": _age, "-ctime": _age, "-mmin": _age, "-amin": _age, "-cmin": _age,

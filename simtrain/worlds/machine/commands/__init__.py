@@ -80,6 +80,7 @@ COMMANDS: dict[str, str] = {
     "umount": "simtrain.worlds.machine.commands.mount:umount",
     "mktemp": "simtrain.worlds.machine.commands.chance:mktemp",
     "shuf": "simtrain.worlds.machine.commands.chance:shuf",
+    "bc": "simtrain.worlds.machine.commands.bc:bc",
     "uuidgen": "simtrain.worlds.machine.commands.chance:uuidgen",
     "uname": "simtrain.worlds.machine.commands.about:uname",
     "uptime": "simtrain.worlds.machine.commands.about:uptime",

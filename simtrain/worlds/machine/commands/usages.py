@@ -74,6 +74,17 @@ USAGES: dict[str, tuple[str, str]] = {
     "zip": ("[OPTION]... ARCHIVE [FILE]...", "Put files into a zip archive."),
 }  # fmt: skip
 """Name of a program -> the words that it takes, and what it does."""
+BC_USAGE = (
+    "usage: bc [options] [file ...]\n"
+    "  -h  --help         print this usage and exit\n"
+    "  -i  --interactive  force interactive mode\n"
+    "  -l  --mathlib      use the predefined math routines\n"
+    "  -q  --quiet        don't print initial banner\n"
+    "  -s  --standard     non-standard bc constructs are errors\n"
+    "  -w  --warn         warn about non-standard bc constructs\n"
+    "  -v  --version      print version information and exit\n"
+)
+"""What `bc --help` prints: its own words."""
 
 
 def help_text(name: str, short: str = "", long: Mapping[str, str] | None = None) -> str | None:

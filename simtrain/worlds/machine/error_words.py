@@ -5,7 +5,7 @@ import re
 _CORE = (
     "b2sum", "base32", "base64", "basename", "basenc", "cat", "cksum", "comm", "cut", "dd", "dirname", "env", "expand", "expr",
     "factor", "fmt", "fold", "head", "join", "ln", "md5sum", "mkfifo", "nice", "nl", "nohup", "numfmt", "od", "paste", "pr",
-    "printenv", "seq", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "sort", "split", "sum", "tac", "tail", "tr",
+    "printenv", "seq", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "sort", "sum", "tac", "tail", "tr",
     "truncate", "tsort", "unexpand", "uniq", "wc", "yes", "column", "rev", "hexdump", "xargs",
 )  # fmt: skip
 _NAMES = "|".join(_CORE)

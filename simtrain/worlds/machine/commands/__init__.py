@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "rm": "simtrain.worlds.machine.commands.removing:rm",
     "rmdir": "simtrain.worlds.machine.commands.removing:rmdir",
     "mkdir": "simtrain.worlds.machine.commands.mkdir:mkdir",
+    "split": "simtrain.worlds.machine.commands.split:split",
     "tee": "simtrain.worlds.machine.commands.tee:tee",
     "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
     "readlink": "simtrain.worlds.machine.commands.realpath:readlink",

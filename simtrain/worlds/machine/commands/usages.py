@@ -51,6 +51,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "sdiff": ("[OPTION]... FILE1 FILE2", "Print two files side by side."),
     "shuf": ("[OPTION]... [FILE]", "Print the lines of a file in an order of chance."),
     "sleep": ("NUMBER[SUFFIX]...", "Wait for so many seconds; SUFFIX is s, m, h or d."),
+    "split": ("[OPTION]... [FILE [PREFIX]]", "Write pieces of FILE, by default of 1000 lines, to PREFIXaa, PREFIXab and so on."),
     "ss": ("[OPTION]...", "Print the sockets of the network."),
     "stat": ("[OPTION]... FILE...", "Print what is known of each FILE: size, mode, owner, times."),
     "sudo": ("[-u USER] [COMMAND [ARGUMENT]...]", "Run a command as another user, by default as root."),

@@ -55,6 +55,7 @@ COMMANDS: dict[str, str] = {
     "rmdir": "simtrain.worlds.machine.commands.removing:rmdir",
     "mkdir": "simtrain.worlds.machine.commands.mkdir:mkdir",
     "split": "simtrain.worlds.machine.commands.split:split",
+    "csplit": "simtrain.worlds.machine.commands.csplit:csplit",
     "tee": "simtrain.worlds.machine.commands.tee:tee",
     "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
     "readlink": "simtrain.worlds.machine.commands.realpath:readlink",

@@ -13,10 +13,10 @@ ABOUT = "_about"
 
 _FAMILIES = {
     "{name} (GNU coreutils) 9.1": (
-        "arch b2sum base32 base64 basename basenc cat chgrp chmod chown cksum comm cp cut date df dirname du env expand expr factor fmt "
-        "fold groups head hostid id install join link ln logname ls md5sum mkdir mkfifo mktemp mv nice nl nohup nproc numfmt od paste pr "
-        "printenv readlink realpath rm rmdir seq sha1sum sha224sum sha256sum sha384sum sha512sum shuf sleep sort split stat sum sync tac "
-        "tail tee timeout touch tr truncate tsort tty uname unexpand uniq unlink users wc who whoami yes"
+        "arch b2sum base32 base64 basename basenc cat chgrp chmod chown cksum comm cp csplit cut date df dirname du env expand expr "
+        "factor fmt fold groups head hostid id install join link ln logname ls md5sum mkdir mkfifo mktemp mv nice nl nohup nproc "
+        "numfmt od paste pr printenv readlink realpath rm rmdir seq sha1sum sha224sum sha256sum sha384sum sha512sum shuf sleep sort "
+        "split stat sum sync tac tail tee timeout touch tr truncate tsort tty uname unexpand uniq unlink users wc who whoami yes"
     ),
     "dd (coreutils) 9.1": "dd",
     "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)": "bash sh",

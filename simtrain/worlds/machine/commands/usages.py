@@ -13,6 +13,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "chown": ("[OPTION]... [OWNER][:[GROUP]] FILE...", "Change the owner and group of each FILE; -R: of all below it."),
     "cp": ("[OPTION]... SOURCE DEST\n  or:  cp [OPTION]... SOURCE... DIRECTORY", "Copy SOURCE to DEST, or each SOURCE into DIRECTORY."),
     "crontab": ("[-u USER] [FILE | -l | -r]", "Install, list or remove the table of a user's jobs."),
+    "csplit": ("[OPTION]... FILE PATTERN...", "Cut FILE at lines: NUMBER, /REGEXP/[OFFSET], %REGEXP%[OFFSET]; {N} and {*} repeat one."),
     "curl": ("[OPTION]... URL...", "Fetch what is at each URL, or send something there: -o, -O, -s, -f, -i, -L, -X, -H, -d."),
     "date": ("[OPTION]... [+FORMAT]", "Print the time in a FORMAT, or set it with -s."),
     "df": ("[OPTION]... [FILE]...", "Print how much space there is on the disks, or on those of each FILE."),

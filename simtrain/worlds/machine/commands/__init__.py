@@ -56,6 +56,7 @@ COMMANDS: dict[str, str] = {
     "mkdir": "simtrain.worlds.machine.commands.mkdir:mkdir",
     "split": "simtrain.worlds.machine.commands.split:split",
     "csplit": "simtrain.worlds.machine.commands.csplit:csplit",
+    "file": "simtrain.worlds.machine.commands.file:file",
     "tee": "simtrain.worlds.machine.commands.tee:tee",
     "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
     "readlink": "simtrain.worlds.machine.commands.realpath:readlink",

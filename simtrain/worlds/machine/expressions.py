@@ -50,6 +50,11 @@ class RegularExpression:
         except cast(Any, re2).error as error:
             raise ExpressionProblem(_told(error)) from None
 
+    @property
+    def groups(self) -> int:
+        """Return how many groups there are."""
+        return self._compiled.groups
+
     def finds(self, text: str | bytes) -> bool:
         """True if a part of a text matches."""
         return self._compiled.search(_bytes(text)) is not None

@@ -39,6 +39,7 @@ COMMANDS: dict[str, str] = {
     "chgrp": "simtrain.worlds.machine.commands.chown:chgrp",
     "sudo": "simtrain.worlds.machine.commands.sudo:sudo",
     "ls": "simtrain.worlds.machine.commands.ls:ls",
+    "expr": "simtrain.worlds.machine.commands.expr:expr",
     "diff": "simtrain.worlds.machine.commands.diff:diff",
     "sdiff": "simtrain.worlds.machine.commands.diff:sdiff",
     "patch": "simtrain.worlds.machine.commands.patch:patch",

@@ -4,17 +4,17 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from simtrain.worlds.machine.binary import as_bytes, as_text
+from simtrain.worlds.machine.binary import as_bytes
 from simtrain.worlds.machine.commands.ls import needs_quotes
 from simtrain.worlds.machine.commands.ls import quoted as shell_quoted
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.commands.sizes import NumberRefused, whole_number
-from simtrain.worlds.machine.invocation import Invocation, Result, quoted
+from simtrain.worlds.machine.expressions import ExpressionProblem, expression
+from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
 
 MOST_PARTS = 10_000
 """The most files that one call makes: then the disk has no more of them."""
-_MOST_MATCHES = 200_000
 _WIDEST = 4096
 _LONG = {
     "digits=": "n", "elide-empty-files": "z", "keep-files": "k", "prefix=": "f", "quiet": "s", "silent": "s",
@@ -77,10 +77,11 @@ def _read(call: Invocation, options: Options, names: "_Names", cuts: list[_Cut],
         if isinstance(read, OSError):
             return call.fail(f"cannot open {shell_quoted(name)} for reading: {read.strerror}")
         content = read
-    run = _Cutting(call, options, names, _lines(content))
+    lines = _lines(content)
+    run = _Cutting(call, options, names, lines)
     problem = ""
     try:
-        _find(call, cuts, content)
+        _find(cuts, lines)
         run.cut(cuts)
     except _CsplitRefused as error:
         problem = f"csplit: {error}\n"
@@ -155,27 +156,16 @@ def _matching(word: str) -> _Cut:
     return _Cut(word, expression=word[1:end], offset=int(rest or "0"), skips=mark == "%")
 
 
-def _find(call: Invocation, cuts: list[_Cut], content: bytes) -> None:
-    """Note for each expression the numbers of the lines that match it. It is grep that knows basic expressions."""
+def _find(cuts: list[_Cut], lines: list[bytes]) -> None:
+    """Note for each expression the numbers of the lines that match it."""
     for cut in cuts:
         if cut.expression is None:
             continue
-        search = quoted(["grep", "-a", "-n", "-m", str(_MOST_MATCHES), "-e", cut.expression])
-        done = call.run(f"command {search} | cut -d: -f1; exit ${{PIPESTATUS[0]}}", stdin=as_text(content))
-        if done.exit_code > 1:
-            raise _CsplitRefused(f"{_quote(cut.text)}: invalid regular expression: {_wrong(cut.expression)}")
-        cut.matches = [int(line) for line in done.stdout.split() if line.isdigit()]
-
-
-def _wrong(expression: str) -> str:
-    for opened, closed, text in (
-        ("\\(", "\\)", "Unmatched ( or \\("),
-        ("\\{", "\\}", "Unmatched \\{"),
-        ("\\)", "\\(", "Unmatched ) or \\)"),
-    ):
-        if expression.count(opened) > expression.count(closed):
-            return text
-    return "Invalid regular expression"
+        try:
+            wanted = expression(cut.expression)
+        except ExpressionProblem as problem:
+            raise _CsplitRefused(f"{_quote(cut.text)}: invalid regular expression: {problem}") from None
+        cut.matches = [number for number, line in enumerate(lines, 1) if wanted.finds(line.removesuffix(b"\n"))]
 
 
 def _checked(form: str | None) -> str | None:

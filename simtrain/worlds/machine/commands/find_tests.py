@@ -62,6 +62,7 @@ def always(search: Search, found: Found) -> bool:
 
 def executed(command: list[str], *, inside: bool) -> Test:
     """Return what runs a command for each file; `inside`: in its directory."""
+
     def run(search: Search, found: Found) -> bool:
         shown = f"./{basename(found.path)}" if inside else found.shown
         line = quoted([word.replace("{}", shown) for word in command])
@@ -75,6 +76,7 @@ def executed(command: list[str], *, inside: bool) -> Test:
 
 def if_answered(command: list[str], run: Test) -> Test:
     """Return what asks before it runs a command."""
+
     def ask(search: Search, found: Found) -> bool:
         search.errors.append(f"< {command[0]} ... {found.shown} > ? ")
         if search.answers is None:
@@ -87,6 +89,7 @@ def if_answered(command: list[str], run: Test) -> Test:
 
 def collected(command: list[str]) -> Test:
     """Return what notes each file for one run of a command at the end."""
+
     def collect(search: Search, found: Found) -> bool:
         search.batches.setdefault(id(command), (command, []))[1].append(found.shown)
         return True

@@ -22,6 +22,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "dpkg": ("[OPTION]... ACTION", "Look packages up: -l lists them, -s shows one, -L lists its files."),
     "du": ("[OPTION]... [FILE]...", "Print the space that each FILE takes, directories with all that is in them."),
     "file": ("[OPTION...] [FILE...]", "Print what kind of file each FILE is: -b without its name, -i as a MIME type, -L behind links."),
+    "expr": ("EXPRESSION", "Print the value of EXPRESSION: | & < <= = != >= > + - * / % : match substr index length ( )."),
     "find": ("[-L] [PATH]... [EXPRESSION]", "Search below each PATH for files: -name, -type, -size, -mtime, -exec, -delete and others."),
     "free": ("[OPTION]...", "Print how much memory is used and free."),
     "fuser": ("[OPTION]... NAME...", "Print which processes use a port, such as 80/tcp."),

@@ -32,6 +32,7 @@ _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax err
 _HINT = re.compile(r"^(\S+: .*: command not found)\. .*$", re.MULTILINE)
 # `time` of the engine measures on the host.
 _TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
+_PLAIN_TIME = re.compile(r"^real \d+\.\d\d\nuser unavailable\nsys unavailable$", re.MULTILINE)
 # What bashkit says of itself, in words of its own.
 _SELF = re.compile(
     r"the `e' command is not available: Bashkit [^\n]*|the `e' option to `s' is not available: Bashkit [^\n]*"
@@ -92,6 +93,8 @@ def told(finished: Finished, ending: Ending) -> Finished:
 
 def _timed(text: str, passed: float) -> str:
     taken = f"{int(passed // 60)}m{passed % 60:.3f}s"
+    if "unavailable" in text:
+        text = _PLAIN_TIME.sub(f"real {passed:.2f}\nuser 0.00\nsys 0.00", text)
     return _TIME.sub(f"real\t{taken}\nuser\t0m0.000s\nsys\t0m0.000s", text) if "real\t" in text else text
 
 

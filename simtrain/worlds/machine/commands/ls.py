@@ -27,6 +27,11 @@ _LONG = {
     "quoting-style=": "quoting-style", "tabsize=": "T", "zero": "zero", "hyperlink=?": "hyperlink",
 }  # fmt: skip
 _SORTS = {"size": "S", "time": "t", "version": "v", "extension": "X", "none": "U", "name": "name"}
+_FORMATS = {
+    "verbose": "l", "long": "l", "commas": "m", "horizontal": "x", "across": "x", "vertical": "C", "single-column": "1",
+}  # fmt: skip
+_DIGITS = 18
+_WIDEST = 10_000
 _HALF_YEAR = 31_556_952 // 2
 _MARKS = {"directory": "/", "link": "@"}
 
@@ -54,7 +59,22 @@ def ls(call: Invocation) -> Result:
     options = parsed(call, _SHORT, _LONG, code=2)
     if isinstance(options, Result):
         return options
+    for name, value in options.given:
+        if name == "format" and value not in _FORMATS:
+            return _unknown_format(value)
+        if name in ("w", "T") and not (value.isascii() and value.isdigit() and len(value) < _DIGITS):
+            what = "line width" if name == "w" else "tab size"
+            return Result(stderr=f"ls: invalid {what}: '{value}'\n", exit_code=2)
+    options.given = [(_FORMATS[value], "") if name == "format" else (name, value) for name, value in options.given]
     return _Listing(call, options).result(options.operands or ["."])
+
+
+def _unknown_format(value: str) -> Result:
+    letters = dict.fromkeys(_FORMATS.values())
+    lines = [", ".join(f"'{name}'" for name, one in _FORMATS.items() if one == letter) for letter in letters]
+    listed = "".join(f"  - {line}\n" for line in lines)
+    text = f"ls: invalid argument '{value}' for '--format'\nValid arguments are:\n{listed}Try 'ls --help' for more information.\n"
+    return Result(stderr=text, exit_code=1)
 
 
 class _Listing:
@@ -167,7 +187,7 @@ class _Listing:
         if self._options.last("l", "1", "C", "m", "x") == "m":
             return head + _in_commas(names)
         if self._options.last("l", "1", "C", "m", "x") in ("C", "x"):
-            wide = int(self._options.value("w") or self._call.environment.get("COLUMNS") or 80)
+            wide = min(int(self._options.value("w") or self._call.environment.get("COLUMNS") or 80), _WIDEST)
             return head + in_columns(names, wide, across=self._options.last("C", "x") == "x", tab=self._tab)
         end = "\0" if self._options.has("zero") else "\n"
         return head + "".join(name + end for name in names)
@@ -176,7 +196,7 @@ class _Listing:
     def _tab(self) -> int:
         """Return how wide a tab between columns is; 0 without any, as where names have colours."""
         coloured = self._options.value("color") == "always"
-        return 0 if coloured else int(self._options.value("T") or 8)
+        return 0 if coloured else min(int(self._options.value("T") or 8), _WIDEST)
 
     def _blocks_shown(self, count: int) -> str:
         return human(count * 1024, 1024) if self._options.has("h") else str(count)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
+from posixpath import dirname
 from shlex import split
 from typing import cast
 
@@ -83,12 +84,12 @@ def sqlite(call: Invocation) -> Result:
             )
     name, *statements = operands or [":memory:"]
     content = b""
-    if name != ":memory:" and call.files.exists(call.path(name)):
-        found = attempt(lambda: call.files.read(call.path(name)))
-        if isinstance(found, OSError):
-            where = call.plain_path(name)
+    if name not in (":memory:", ""):
+        there = call.files.exists(call.path(name))
+        found = attempt(lambda: call.files.read(call.path(name))) if there else b""
+        if isinstance(found, OSError) or not (there or call.files.is_directory(dirname(call.path(name)))):
             return Result(
-                stderr=f'Error: unable to open database "{where}": unable to open database file\n', exit_code=1
+                stderr=f'Error: unable to open database "{name}": unable to open database file\n', exit_code=1
             )
         content = found
     database = sqlite3.connect(":memory:", isolation_level=None)

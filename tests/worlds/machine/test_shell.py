@@ -215,7 +215,7 @@ def test_tee_writes_and_passes_on(script: str, screen: str) -> None:
 
 def test_the_engine_is_never_named() -> None:
     finished = run("nano x; sed 1e f; split .bashrc /nosuch/x; echo x > f; split f /nosuch/x; cat /etc/passwd nosuch")
-    assert "ashkit" not in finished.screen and finished.stderr.endswith("bash: No such file or directory\n")
+    assert "ashkit" not in finished.screen and finished.stderr.endswith("cat: nosuch: No such file or directory\n")
 
 
 @pytest.mark.parametrize(

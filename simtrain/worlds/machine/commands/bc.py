@@ -1,7 +1,6 @@
 """bc: a calculator of any precision, and its language. It reads files, then standard input."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from simtrain.worlds.machine.commands.bc_lexing import BcTooDeep, BcWords
 from simtrain.worlds.machine.commands.bc_library import library
@@ -11,19 +10,15 @@ from simtrain.worlds.machine.commands.bc_output import BcOutput, line_length
 from simtrain.worlds.machine.commands.bc_reading import BcQuit, BcReader
 from simtrain.worlds.machine.commands.options import Options, parsed
 from simtrain.worlds.machine.commands.sleep import FOREVER
-from simtrain.worlds.machine.commands.usages import BC_USAGE
+from simtrain.worlds.machine.commands.usages import help_text
 from simtrain.worlds.machine.engine import TIMED_OUT
 from simtrain.worlds.machine.invocation import Invocation, Result
 
+_SHORT = "hilqswv"
 _LONG = {
-    "help": "h", "interactive": "i", "mathlib": "l", "quiet": "q", "standard": "s", "warn": "w", "version": "v",
+    "interactive": "i", "mathlib": "l", "quiet": "q", "standard": "s", "warn": "w",
 }  # fmt: skip
 _RELEASE = "bc 1.07.1\n"
-_RIGHTS = "Copyright 1991-1994, 1997, 1998, 2000, 2004, 2006, 2008, 2012-2017 Free Software Foundation, Inc.\n"
-_BANNER = f"{_RELEASE}{_RIGHTS}This is free software with ABSOLUTELY NO WARRANTY.\nFor details type `warranty'. \n"
-_NOTICE = (
-    f"\n{_RELEASE}{_RIGHTS}\nThis program comes with ABSOLUTELY NO WARRANTY, under the GNU General Public License.\n\n"
-)
 
 
 class BcUnavailable(Exception):
@@ -32,26 +27,26 @@ class BcUnavailable(Exception):
 
 def bc(call: Invocation) -> Result:
     """Reckon what files and standard input say."""
-    options = parsed(call, "hilqswv", _LONG, hint="")
+    options = parsed(call, _SHORT, _LONG)
     if isinstance(options, Result):
-        return replace(options, stdout=BC_USAGE)
+        return options
     asked = next((name for name, _ in options.given if name in ("h", "v")), None)
     if asked is not None:
-        return Result(BC_USAGE if asked == "h" else _RELEASE)
+        return Result((help_text("bc", _SHORT, _LONG) or "") if asked == "h" else _RELEASE)
     return _run(call, options)
 
 
 def _run(call: Invocation, options: Options) -> Result:
     output = BcOutput(line_length(call.environment.get("BC_LINE_LENGTH")))
     functions = library() if options.has("l") else {}
-    machine = BcMachine(output, call.stdin or "", _NOTICE, functions)
+    machine = BcMachine(output, call.stdin or "", _RELEASE, functions)
     machine.scale = 20 if options.has("l") else 0
     files = _texts(call, options.operands, machine)
     words = BcWords(lambda: next(files, None), strict=options.has("s"), warned=options.has("w"))
     # Both say what is wrong in one order.
     machine.errors = words.errors
     if options.has("i") and not options.has("q"):
-        output.write(_BANNER)
+        output.write(_RELEASE)
     code = 0
     try:
         _carry_out(BcReader(words, functions), machine)

@@ -8,12 +8,7 @@ from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
-_USAGE = """Usage: file [-bcCdEhikLlNnprsSvzZ0] [--apple] [--extension] [--mime-encoding]
-            [--mime-type] [-e <testname>] [-F <separator>]  [-f <namefile>]
-            [-m <magicfiles>] [-P <parameter=value>] [--exclude-quiet]
-            <file> ...
-       file -C [-m <magicfiles>]
-       file [--help]"""
+_USAGE = "Usage: file [OPTION]... FILE..."
 _LONG = {
     "brief": "b", "dereference": "L", "exclude=": "e", "exclude-quiet=": "e", "files-from=": "f", "keep-going": "k", "mime": "i",
     "mime-encoding": "mime-encoding", "mime-type": "mime-type", "no-buffer": "n", "no-dereference": "h", "no-pad": "N",

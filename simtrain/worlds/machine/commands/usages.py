@@ -5,6 +5,7 @@ from collections.abc import Mapping
 USAGES: dict[str, tuple[str, str]] = {
     "apt": ("[OPTION]... COMMAND [PACKAGE]...", "Install, remove and look up packages: update, install, remove, list, search, show."),
     "apt-get": ("[OPTION]... COMMAND [PACKAGE]...", "Install and remove packages: update, install, remove, upgrade."),
+    "bc": ("[OPTION]... [FILE]...", "Reckon what each FILE says, then standard input; -l knows s, c, a, l, e and j."),
     "bunzip2": ("[OPTION]... [FILE]...", "Decompress files in the bzip2 format."),
     "bzcat": ("[FILE]...", "Decompress files in the bzip2 format to standard output."),
     "bzip2": ("[OPTION]... [FILE]...", "Compress files in the bzip2 format."),
@@ -78,17 +79,6 @@ USAGES: dict[str, tuple[str, str]] = {
     "zip": ("[OPTION]... ARCHIVE [FILE]...", "Put files into a zip archive."),
 }  # fmt: skip
 """Name of a program -> the words that it takes, and what it does."""
-BC_USAGE = (
-    "usage: bc [options] [file ...]\n"
-    "  -h  --help         print this usage and exit\n"
-    "  -i  --interactive  force interactive mode\n"
-    "  -l  --mathlib      use the predefined math routines\n"
-    "  -q  --quiet        don't print initial banner\n"
-    "  -s  --standard     non-standard bc constructs are errors\n"
-    "  -w  --warn         warn about non-standard bc constructs\n"
-    "  -v  --version      print version information and exit\n"
-)
-"""What `bc --help` prints: its own words."""
 
 
 def help_text(name: str, short: str = "", long: Mapping[str, str] | None = None) -> str | None:

@@ -5,7 +5,7 @@ they never end, which would stop every episode of the process.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -69,6 +69,22 @@ class RegularExpression:
         if found is None:
             return None
         return tuple(_text(part or b"") for part in (found.group(), *found.groups()))
+
+    def replaced(self, text: str, put: Callable[[Sequence[str]], str], *, first: int = 1, every: bool = False) -> str:
+        """Return a text with something else in the place of the match of number `first`, or of `every` one from there on.
+
+        `put` gets what matched, and what its groups hold.
+        """
+        raw = _bytes(text)
+        kept, at = list[bytes](), 0
+        for number, found in enumerate(self._compiled.finditer(raw), 1):
+            if number >= first:
+                groups = [_text(part or b"") for part in (found.group(), *found.groups())]
+                kept += [raw[at : found.start()], _bytes(put(groups))]
+                at = found.end()
+                if not every:
+                    break
+        return _text(b"".join([*kept, raw[at:]]))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where each part begins and ends that matches."""

@@ -13,6 +13,7 @@ from simtrain.worlds.machine.binary import as_bytes, as_text
 from simtrain.worlds.machine.commands.compressing import BZIP2, GZIP, MOST, XZ, Damaged, Method, method_of
 from simtrain.worlds.machine.commands.modes import letters_of
 from simtrain.worlds.machine.commands.options import Options, parsed
+from simtrain.worlds.machine.commands.tar_names import MemberNames, TarNameRefused, member_names
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.nodes import TreeNode
@@ -26,7 +27,8 @@ _LONG = {
     "keep-old-files": "k", "touch": "m", "dereference": "h", "files-from=": "T", "exclude=": "exclude",
     "exclude-from=": "X", "strip-components=": "strip", "owner=": "owner", "group=": "group", "mtime=": "mtime",
     "sort=": "sort", "numeric-owner": "numeric", "no-same-owner": "o", "overwrite": "overwrite",
-    "transform=": "transform", "wildcards": "wildcards", "delete": "delete", "same-owner": "same-owner",
+    "transform=": "transform", "xform=": "transform", "show-transformed-names": "shown", "wildcards": "wildcards",
+    "delete": "delete", "same-owner": "same-owner",
     "exclude-vcs": "vcs", "no-recursion": "no-recursion", "totals": "totals", "one-file-system": "one",
     "remove-files": "remove-files", "diff": "d", "compare": "d",
 }  # fmt: skip
@@ -61,7 +63,11 @@ def tar(call: Invocation) -> Result:
     if len(actions) > 1:
         text = "tar: You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option\n"
         return Result(stderr=f"{text}{_HINT}\n", exit_code=2)
-    run = _Run(call, options, words)
+    try:
+        names = member_names(options)
+    except TarNameRefused as refusal:
+        return Result(stderr=f"tar: {refusal}\n{_HINT}\n", exit_code=2)
+    run = _Run(call, options, words, names)
     if actions[0] in ("c", "r", "u", "delete"):
         return run.write(append=actions[0] != "c")
     return run.read({"x": run.unpack, "t": run.show, "d": run.compare}[actions[0]])
@@ -72,6 +78,7 @@ class _Run:
     call: Invocation
     options: Options
     words: Sequence[str]
+    names: MemberNames
     output: list[str] = field(default_factory=list[str])
     errors: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
@@ -195,11 +202,14 @@ class _Run:
         if isinstance(content, OSError):
             self._fail(f"{name}: Cannot open: {content.strerror}")
             return
-        shown = stored.rstrip("/") + "/" if node.kind == "directory" else stored
+        other = self.names.other(stored.rstrip("/"))
+        shown = other if self.options.has("shown") else stored.rstrip("/")
+        shown += "/" if node.kind == "directory" else ""
         if not self.options.has("u") or int(node.modified) > self.held.get(stored.rstrip("/"), -1.0):
             if self.options.has("v"):
                 self.output.append(f"{shown}\n")
-            archive.addfile(self._member(stored.rstrip("/"), node, content), BytesIO(content))
+            if other:
+                archive.addfile(self._member(other, node, content), BytesIO(content))
         if node.kind == "directory" and not self.options.has("no-recursion"):
             names = attempt(lambda: files.names(path))
             if isinstance(names, OSError):
@@ -327,7 +337,8 @@ class _Run:
             self.code = self.code or 1
 
     def _listed(self, member: tarfile.TarInfo) -> str:
-        name = member.name + ("/" if member.isdir() else "")
+        name = self.names.other(member.name) if self.options.has("shown") else member.name
+        name += "/" if member.isdir() else ""
         if not self.options.has("v"):
             return name
         letter = "d" if member.isdir() else "l" if member.issym() else "-"
@@ -341,14 +352,13 @@ class _Run:
     def unpack(self, archive: tarfile.TarFile, member: tarfile.TarInfo, base: str) -> None:
         """Write a member where it belongs."""
         files = self.call.files
-        strip = int(self.options.value("strip") or 0)
-        name = "/".join(member.name.split("/")[strip:])
+        name = self.names.other(member.name)
         if not name:
             return
         if ".." in name.split("/") and not self.options.has("P"):
             self._fail(f"{member.name}: Member name contains '..'")
             return
-        shown = member.name + ("/" if member.isdir() else "")
+        shown = (name if self.options.has("shown") else member.name) + ("/" if member.isdir() else "")
         if self.options.has("v"):
             self.output.append(f"{shown}\n")
         reader = archive.extractfile(member) if member.isreg() else None

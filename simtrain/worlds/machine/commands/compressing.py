@@ -94,10 +94,37 @@ def compress(call: Invocation) -> Result:
     if options.has("t"):
         action = "test"
     shows = options.has("c") or action == "show"
+    if options.has("l") and method is GZIP:
+        return _listed(call, options)
     run = _Run(call, options, method, packs=action == "pack", shows=shows, tests=action == "test")
     for name in options.operands or ["-"]:
         run.one(name)
     return Result(as_text(run.output), "".join(run.errors), run.code)
+
+
+def _listed(call: Invocation, options: Options) -> Result:
+    """Print how large gzip files are, packed and unpacked."""
+    rows, errors, code = list[tuple[int, int, int, str]](), "", 0
+    for name in options.operands:
+        path = call.path(name)
+        there = path if call.files.exists(path) else f"{path}.gz"
+        content = attempt(lambda there=there: call.files.read(there))
+        if isinstance(content, OSError) or not content.startswith(GZIP.magic):
+            why = content.strerror if isinstance(content, OSError) else "not in gzip format"
+            errors, code = errors + f"{call.name}: {name}: {why}\n", 1
+            continue
+        # Of the head, only a name makes it longer; sizes stand in the last four bytes (RFC 1952).
+        head = (content.index(0, 10) + 1 if content[3] & 8 and 0 in content[10:] else 10) + 8
+        rows.append((len(content), int.from_bytes(content[-4:], "little"), head, name.removesuffix(".gz")))
+    if len(rows) > 1:
+        rows.append((sum(row[0] for row in rows), sum(row[1] for row in rows), rows[-1][2], "(totals)"))
+    lines = [f"{packed:19} {plain:19} {_ratio(packed - head, plain)} {name}\n" for packed, plain, head, name in rows]
+    title = f"{'compressed':>19} {'uncompressed':>19}  ratio uncompressed_name\n" if lines else ""
+    return Result(title + "".join(lines), errors, code)
+
+
+def _ratio(packed: int, plain: int) -> str:
+    return f"{100 * (plain - packed) / plain if plain else 0:5.1f}%"
 
 
 @dataclass(slots=True)
@@ -121,11 +148,15 @@ class _Run:
             changed = self._changed("stdin", as_bytes(self.call.stdin or ""))
             self.output += changed or b""
             return
-        path, suffix = self.call.path(name), self.method.suffix
+        path, suffix = self.call.path(name), self.suffix
         if not self.packs and not self.call.files.exists(path) and self.call.files.exists(path + suffix):
             name, path = name + suffix, path + suffix
         content = attempt(lambda: self.call.files.read(path))
         if isinstance(content, IsADirectoryError):
+            if self.options.has("r"):
+                for inner in self.call.files.names(path):
+                    self.one(f"{name.rstrip('/')}/{inner}")
+                return
             self._fail(f"{name} is a directory -- ignored", 2)
             return
         if isinstance(content, OSError):
@@ -143,8 +174,13 @@ class _Run:
         assert target is not None
         self._write(name, target, changed, len(content))
 
+    @property
+    def suffix(self) -> str:
+        """Return what names of compressed files end in."""
+        return self.options.value("S") or self.method.suffix
+
     def _target(self, name: str) -> str | None:
-        suffix = self.method.suffix
+        suffix = self.suffix
         if self.packs:
             if name.endswith(suffix):
                 self._fail(f"{name} already has {suffix} suffix -- unchanged", 2)

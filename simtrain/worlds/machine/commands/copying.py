@@ -16,7 +16,7 @@ _CP = {
     "no-clobber": "n", "no-dereference": "P", "preserve=?": "preserve", "recursive": "r", "symbolic-link": "s",
     "suffix=": "S", "target-directory=": "t", "no-target-directory": "T", "update=?": "u", "verbose": "v",
     "parents": "parents", "remove-destination": "remove", "no-preserve=": "no-preserve", "one-file-system": "x",
-    "strip-trailing-slashes": "strip",
+    "strip-trailing-slashes": "strip", "attributes-only": "attributes-only",
 }  # fmt: skip
 _MV = {
     "backup=?": "b", "force": "f", "interactive": "i", "no-clobber": "n", "suffix=": "S", "target-directory=": "t",
@@ -58,6 +58,8 @@ class _Run:
             if options.has("T") and len(names) > 1:
                 return usage(call, f"extra operand {quoted(names[1])}")
             into = call.files.is_directory(call.path(target)) and not options.has("T")
+            if options.has("parents") and not into:
+                return usage(call, "with --parents, the destination must be a directory")
             if len(names) > 1 and not into:
                 missing = "No such file or directory" if not call.files.exists(call.path(target)) else "Not a directory"
                 return Result(stderr=f"{call.name}: target {quoted(target)}: {missing}\n", exit_code=1)
@@ -169,7 +171,9 @@ class _Run:
 
     def _content(self, path: str, to: str, node: TreeNode) -> None:
         files = self._call.files
-        content = files.read(path)
+        content = b"" if self._options.has("attributes-only") else files.read(path)
+        if self._options.has("attributes-only") and files.exists(to):
+            return
         if self._options.has("f", "remove") and files.exists(to) and not files.may(2, to):
             files.remove(to)
         files.write(to, content, mode=node.mode & 0o777)
@@ -201,8 +205,10 @@ class _Run:
         if not self._keeps:
             return
         files = self._call.files
+        left = (self._options.value("no-preserve") or "").split(",")
         if node.kind != "link":
-            files.change_mode(to, node.mode)
+            changed = 0o666 & ~files.umask if node.kind == "file" else 0o777 & ~files.umask
+            files.change_mode(to, changed if "mode" in left else node.mode)
         if self._call.user.uid == 0:
             files.change_owner(to, owner=node.owner, group=node.group, follow=False)
         files.set_time(to, node.modified, follow=False)

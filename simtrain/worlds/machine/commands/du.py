@@ -4,7 +4,7 @@ from fnmatch import fnmatchcase
 
 from simtrain.worlds.machine.commands.ls import quoted
 from simtrain.worlds.machine.commands.options import Options, parsed
-from simtrain.worlds.machine.commands.sizes import blocks, human
+from simtrain.worlds.machine.commands.sizes import NumberRefused, blocks, human, whole_number
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
@@ -27,7 +27,11 @@ def du(call: Invocation) -> Result:
         return Result(
             stderr=f"du: invalid maximum depth {quoted(depth)}\nTry 'du --help' for more information.\n", exit_code=1
         )
-    run = _Run(call, options, 0 if options.has("s") else int(depth) if depth is not None else None)
+    try:
+        least = _threshold(options.value("t") or "0")
+    except NumberRefused:
+        return call.fail(f"invalid --threshold argument '{options.value('t')}'")
+    run = _Run(call, options, least, 0 if options.has("s") else int(depth) if depth is not None else None)
     total = 0
     for name in options.operands or ["."]:
         path = call.path(name)
@@ -42,11 +46,18 @@ def du(call: Invocation) -> Result:
     return Result(run.output, run.errors, 1 if run.errors else 0)
 
 
+def _threshold(text: str) -> int:
+    """Return the size, in bytes, below which nothing is printed; a negative one is that above which nothing is."""
+    number = whole_number(text.removeprefix("-"), units=True)
+    return -number if text.startswith("-") else number
+
+
 class _Run:
-    def __init__(self, call: Invocation, options: Options, depth: int | None) -> None:
+    def __init__(self, call: Invocation, options: Options, least: int, depth: int | None) -> None:
         self._call = call
         self._options = options
         self._depth = depth
+        self._least = least
         self.output = ""
         self.errors = ""
 
@@ -78,6 +89,7 @@ class _Run:
                 if not isinstance(below, OSError):
                     size += self.add(f"{name.rstrip('/')}/{each}", inner, below, level + 1)
         shown = node.kind == "directory" or self._options.has("a") or level == 0
+        shown = shown and (size >= self._least if self._least >= 0 else size <= -self._least)
         if shown and (self._depth is None or level <= self._depth):
             self.output += self.line(size, name)
         return size

@@ -32,6 +32,7 @@ _FORMATS = {
 }  # fmt: skip
 _DIGITS = 18
 _WIDEST = 10_000
+_MARKINGS = {"none": "", "slash": "p", "file-type": "file-type", "classify": "F"}
 _HALF_YEAR = 31_556_952 // 2
 _MARKS = {"directory": "/", "link": "@"}
 
@@ -61,19 +62,21 @@ def ls(call: Invocation) -> Result:
         return options
     for name, value in options.given:
         if name == "format" and value not in _FORMATS:
-            return _unknown_format(value)
+            listed = ["'verbose', 'long'", "'commas'", "'horizontal', 'across'", "'vertical'", "'single-column'"]
+            return _unknown("format", value, listed)
+        if name == "indicator-style" and value not in _MARKINGS:
+            return _unknown(name, value, [f"'{one}'" for one in _MARKINGS])
         if name in ("w", "T") and not (value.isascii() and value.isdigit() and len(value) < _DIGITS):
             what = "line width" if name == "w" else "tab size"
             return Result(stderr=f"ls: invalid {what}: '{value}'\n", exit_code=2)
-    options.given = [(_FORMATS[value], "") if name == "format" else (name, value) for name, value in options.given]
+    meant = {"format": _FORMATS, "indicator-style": _MARKINGS}
+    options.given = [(meant[name][value], "") if name in meant else (name, value) for name, value in options.given]
     return _Listing(call, options).result(options.operands or ["."])
 
 
-def _unknown_format(value: str) -> Result:
-    letters = dict.fromkeys(_FORMATS.values())
-    lines = [", ".join(f"'{name}'" for name, one in _FORMATS.items() if one == letter) for letter in letters]
-    listed = "".join(f"  - {line}\n" for line in lines)
-    text = f"ls: invalid argument '{value}' for '--format'\nValid arguments are:\n{listed}Try 'ls --help' for more information.\n"
+def _unknown(option: str, value: str, listed: Sequence[str]) -> Result:
+    lines = "".join(f"  - {line}\n" for line in listed)
+    text = f"ls: invalid argument '{value}' for '--{option}'\nValid arguments are:\n{lines}Try 'ls --help' for more information.\n"
     return Result(stderr=text, exit_code=1)
 
 
@@ -230,6 +233,8 @@ class _Listing:
             if options.has("n"):
                 found = [str(groups.get(name, name)) for name in found]
             columns.append((found, str.rjust if options.has("n") else str.ljust))
+        if options.has("author"):
+            columns.append(([one.node.owner for one in entries], str.ljust))
         columns.append(([self._size(one.node) for one in entries], str.rjust))
         columns.append(([self._time(one.node) for one in entries], str.rjust))
         lines = self._prefixes(entries)

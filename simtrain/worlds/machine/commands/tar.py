@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from errno import ENOSPC
 from fnmatch import fnmatchcase
 from io import BytesIO
-from posixpath import basename, dirname
+from posixpath import dirname
 
 from simtrain.worlds.machine.binary import as_bytes, as_text
 from simtrain.worlds.machine.commands.compressing import BZIP2, GZIP, MOST, XZ, Damaged, Method, method_of
@@ -64,9 +64,12 @@ def tar(call: Invocation) -> Result:
         text = "tar: You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option\n"
         return Result(stderr=f"{text}{_HINT}\n", exit_code=2)
     try:
-        names = member_names(options)
+        names = member_names(call, options)
     except TarNameRefused as refusal:
         return Result(stderr=f"tar: {refusal}\n{_HINT}\n", exit_code=2)
+    except OSError as error:
+        words = f"tar: {options.value('X')}: {error.strerror}\ntar: Error is not recoverable: exiting now\n"
+        return Result(stderr=words, exit_code=2)
     run = _Run(call, options, words, names)
     if actions[0] in ("c", "r", "u", "delete"):
         return run.write(append=actions[0] != "c")
@@ -176,13 +179,6 @@ class _Run:
             found += [(folder, line) for line in text.splitlines() if line]
         return found
 
-    def _excluded(self, name: str) -> bool:
-        patterns = [*self.options.values("exclude"), *([".git", ".git/*"] if self.options.has("vcs") else [])]
-        return any(
-            fnmatchcase(name, pattern) or fnmatchcase(name, f"*/{pattern}") or fnmatchcase(basename(name), pattern)
-            for pattern in (one.rstrip("/") for one in patterns)
-        )
-
     def _add(self, archive: tarfile.TarFile, folder: str, name: str) -> None:
         files = self.call.files
         path = name if name.startswith("/") else f"{folder.rstrip('/')}/{name}"
@@ -190,7 +186,7 @@ class _Run:
         if isinstance(node, OSError):
             self._fail(f"{name}: Cannot stat: {node.strerror}")
             return
-        if self._excluded(name.rstrip("/")):
+        if self.names.leaves_out(name.rstrip("/")):
             return
         stored = name
         if name.startswith("/") and not self.options.has("P"):
@@ -223,7 +219,8 @@ class _Run:
         member = tarfile.TarInfo(name)
         kinds = {"directory": tarfile.DIRTYPE, "link": tarfile.SYMTYPE, "device": tarfile.CHRTYPE}
         member.type = kinds.get(node.kind, tarfile.REGTYPE)
-        member.mode, member.mtime, member.linkname = node.mode, int(node.modified), node.target
+        member.mode, member.linkname = node.mode, node.target
+        member.mtime = int(node.modified) if self.names.moment is None else self.names.moment
         member.size = len(content)
         member.uname = self.options.value("owner") or node.owner
         member.gname = self.options.value("group") or node.group
@@ -294,7 +291,7 @@ class _Run:
         return self._result()
 
     def _chosen(self, member: tarfile.TarInfo, wanted: Sequence[str], matched: set[str]) -> bool:
-        if self._excluded(member.name):
+        if self.names.leaves_out(member.name):
             return False
         if not wanted:
             return True
@@ -342,7 +339,8 @@ class _Run:
         if not self.options.has("v"):
             return name
         letter = "d" if member.isdir() else "l" if member.issym() else "-"
-        owner = f"{member.uname or member.uid}/{member.gname or member.gid}"
+        named = not self.options.has("numeric")
+        owner = f"{(named and member.uname) or member.uid}/{(named and member.gname) or member.gid}"
         moment = local(float(member.mtime), self.call.environment)
         size = str(0 if member.issym() else member.size)
         wide = max(0, 19 - len(owner) - 1)

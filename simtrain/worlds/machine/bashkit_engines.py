@@ -20,6 +20,7 @@ from simtrain.worlds.machine.disk import Disk
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.parser_stacks import deepen_parsers
 
 MOST_COMMANDS = 50_000
 """Most commands of one script: what loops longer is taken to loop for ever."""
@@ -28,28 +29,6 @@ LONGEST = 60.0
 """Most seconds of the host that a script may take. It only bounds what the limits on commands do not see."""
 MOST_IDLE = 128
 """Most engines that are kept; each takes about 0.1 MB."""
-
-
-PARSING_STACK = 1024 * 1024 * 1024
-"""Bytes of address space for the stack of each thread of bashkit's own: its parser calls itself for each `time` before `time`, which
-takes some 4 KB each."""
-
-
-def _with_deep_parsers() -> None:
-    """Give the threads in which bashkit reads scripts a stack that a text of a megabyte cannot overflow, which would end the process.
-
-    Rust's library reads the size from the environment, once, when it starts the first thread (doc.rust-lang.org/std/thread, Stack size).
-    """
-    name = "RUST_MIN_STACK"
-    before = os.environ.get(name)
-    os.environ[name] = str(PARSING_STACK)
-    Bash().execute_sync("eval :")
-    del os.environ[name]
-    if before is not None:
-        os.environ[name] = before
-
-
-_with_deep_parsers()
 
 
 class Borrower(Protocol):
@@ -101,6 +80,7 @@ class BashkitEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         """Make an engine."""
+        deepen_parsers()
         self._settings = settings
         self._lent = _Lent()
         self.lasting = False

@@ -9,6 +9,7 @@ from functools import cache
 from bashkit import Bash, ExecutionProfile
 
 from simtrain.worlds.machine.commands import ABSENT, COMMANDS, PYTHON_COMMANDS
+from simtrain.worlds.machine.parser_stacks import deepen_parsers
 
 KEYWORDS = frozenset(
     {"!", ".", ":", "[[", "]]", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
@@ -26,6 +27,7 @@ _OTHER_FOLDERS: dict[str, str] = dict.fromkeys(("hwclock", "ifconfig", "ip", "se
 @cache
 def names_of_commands() -> frozenset[str]:
     """Return the names of the engine's commands and of ours."""
+    deepen_parsers()
     listed = Bash(profile=ExecutionProfile.Interactive).execute_sync("compgen -c").stdout.split()
     return frozenset(listed) | COMMANDS.keys()
 

@@ -51,6 +51,7 @@ def _run(call: Invocation, options: Options) -> Result:
     try:
         _carry_out(BcReader(words, functions), machine)
     except (BcHalt, BcQuit):
+        # The program has ended itself, which is no error.
         pass
     except BcUnavailable as problem:
         machine.errors.append(f"File {problem} is unavailable.\n")

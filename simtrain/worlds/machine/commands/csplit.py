@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from simtrain.worlds.handlers.git.deltas import lines_of
 from simtrain.worlds.machine.binary import as_bytes
 from simtrain.worlds.machine.commands.ls import needs_quotes
 from simtrain.worlds.machine.commands.ls import quoted as shell_quoted
@@ -77,7 +78,7 @@ def _read(call: Invocation, options: Options, names: "_Names", cuts: list[_Cut],
         if isinstance(read, OSError):
             return call.fail(f"cannot open {shell_quoted(name)} for reading: {read.strerror}")
         content = read
-    lines = _lines(content)
+    lines = lines_of(content)
     run = _Cutting(call, options, names, lines)
     problem = ""
     try:
@@ -92,12 +93,6 @@ def _read(call: Invocation, options: Options, names: "_Names", cuts: list[_Cut],
 
 def _quote(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _lines(content: bytes) -> list[bytes]:
-    parts = content.split(b"\n")
-    last = parts.pop()
-    return [part + b"\n" for part in parts] + ([last] if last else [])
 
 
 def _number(text: str) -> int:

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from posixpath import basename
 from shlex import quote
 
+from simtrain.worlds.handlers.git.deltas import lines_of
 from simtrain.worlds.machine.commands.diff_forms import Comparison, DiffForm, coloured, written
 from simtrain.worlds.machine.commands.line_edits import line_edits
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
@@ -125,7 +126,7 @@ class _Run:
             return ""
         if not options.has("a") and (b"\0" in left[:8192] or b"\0" in right[:8192]):
             return "" if left == right else f"Binary files {old} and {new} differ\n"
-        lines, others = _lines(left), _lines(right)
+        lines, others = lines_of(left), lines_of(right)
         found = line_edits([self._key(line) for line in lines], [self._key(line) for line in others])
         if options.has("B"):
             found = [
@@ -226,11 +227,6 @@ class _Run:
             return None
         patterns = self._options.values("x")
         return {one for one in found if not any(fnmatchcase(one, pattern) for pattern in patterns)}
-
-
-def _lines(content: bytes) -> list[bytes]:
-    *whole, rest = content.split(b"\n")
-    return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
 
 def _form(options: Options) -> DiffForm:

@@ -79,13 +79,11 @@ def _one_byte(content: bytes) -> _Encoding:
 def _structured(content: bytes, found: _Encoding) -> tuple[str, str] | None:
     """Return what is said of JSON and CSV, which are known by all of their text."""
     if found.text.lstrip()[:1] in ("{", "["):
-        try:
-            orjson.loads(content)
+        if _is_json(content):
             return "JSON text data", "application/json"
-        except orjson.JSONDecodeError:
-            lines = found.text.splitlines()
-            if len(lines) > 1 and all(line[:1] == "{" and _is_json(line) for line in lines):
-                return "New Line Delimited JSON text data", "application/x-ndjson"
+        lines = found.text.splitlines()
+        if len(lines) > 1 and all(line[:1] == "{" and _is_json(line) for line in lines):
+            return "New Line Delimited JSON text data", "application/x-ndjson"
     if "," not in found.text.partition("\n")[0]:
         return None
     lines = found.text.split("\n", _ROWS)[:_ROWS]
@@ -98,9 +96,9 @@ def _structured(content: bytes, found: _Encoding) -> tuple[str, str] | None:
     return ("CSV text", "text/csv") if len(counts) > 2 and counts[0] > 1 and len(set(counts)) == 1 else None
 
 
-def _is_json(line: str) -> bool:
+def _is_json(text: str | bytes) -> bool:
     try:
-        orjson.loads(line)
+        orjson.loads(text)
     except orjson.JSONDecodeError:
         return False
     return True

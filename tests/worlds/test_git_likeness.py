@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from simtrain.mcp.verify.subjects.git_folder import write_repository
 from simtrain.values.clock import instant
+from simtrain.values.lines import lines_of
 from simtrain.worlds.handlers.git.dates import seconds_at
-from simtrain.worlds.handlers.git.deltas import Side, deltas, lines_of
+from simtrain.worlds.handlers.git.deltas import Side, deltas
 from simtrain.worlds.handlers.git.objects import TreeEntry, blob_id
 from simtrain.worlds.handlers.git.patch import edits, patch
 from simtrain.worlds.handlers.git.paths import Ignored

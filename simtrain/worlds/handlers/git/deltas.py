@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from simtrain.values.lines import lines_of
 from simtrain.worlds.handlers.git.objects import TreeEntry
 
 # The scale and thresholds of git's rename detection: 50 % alike is a rename, 75 % for a file that kept its name.
@@ -154,12 +155,6 @@ def _chunks(content: bytes) -> Counter[bytes]:
             chunk = line[start : start + _CHUNK]
             found[chunk] += len(chunk)
     return found
-
-
-def lines_of(content: bytes) -> list[bytes]:
-    """Return the lines of a text with their ends; the last one may lack it."""
-    *whole, rest = content.split(b"\n")
-    return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
 
 def is_binary(content: bytes) -> bool:

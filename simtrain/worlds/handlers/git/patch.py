@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pygit2 import Patch
 from pygit2.enums import DiffOption
 
-from simtrain.worlds.handlers.git.deltas import Delta, Side, is_binary, lines_of
+from simtrain.values.lines import lines_of
+from simtrain.worlds.handlers.git.deltas import Delta, Side, is_binary
 from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.paths import quoted
 

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from simtrain.worlds.handlers.git.deltas import lines_of
+from simtrain.values.lines import lines_of
 from simtrain.worlds.machine.binary import as_bytes
 from simtrain.worlds.machine.commands.ls import needs_quotes
 from simtrain.worlds.machine.commands.ls import quoted as shell_quoted

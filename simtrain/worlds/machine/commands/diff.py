@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from posixpath import basename
 from shlex import quote
 
-from simtrain.worlds.handlers.git.deltas import lines_of
+from simtrain.values.lines import lines_of
 from simtrain.worlds.machine.commands.diff_forms import Comparison, DiffForm, coloured, written
 from simtrain.worlds.machine.commands.line_edits import line_edits
 from simtrain.worlds.machine.commands.options import Options, parsed, usage

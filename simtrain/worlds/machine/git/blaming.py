@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simtrain.worlds.handlers.git.deltas import lines_of
+from simtrain.values.lines import lines_of
 from simtrain.worlds.handlers.git.objects import NOTHING, Commit, Signature
 from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.states import compared

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from simtrain.worlds.handlers.git.deltas import Side, is_binary, lines_of
+from simtrain.values.lines import lines_of
+from simtrain.worlds.handlers.git.deltas import Side, is_binary
 from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.patch import NO_NEWLINE, edits
 from simtrain.worlds.handlers.git.paths import quoted

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simtrain.worlds.handlers.git.deltas import Delta, Side, lines_of
+from simtrain.values.lines import lines_of
+from simtrain.worlds.handlers.git.deltas import Delta, Side
 from simtrain.worlds.handlers.git.objects import TreeEntry, blob_id
 from simtrain.worlds.handlers.git.patch import differs_in_spaces, edits
 from simtrain.worlds.handlers.git.paths import quoted

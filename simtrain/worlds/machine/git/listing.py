@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 from pygit2.enums import DiffOption
 
-from simtrain.worlds.handlers.git.deltas import Delta, is_binary, lines_of, with_types
+from simtrain.values.lines import lines_of
+from simtrain.worlds.handlers.git.deltas import Delta, is_binary, with_types
 from simtrain.worlds.handlers.git.patch import PatchStyle, differs_in_spaces, edits, patch
 from simtrain.worlds.handlers.git.paths import quoted
 from simtrain.worlds.machine.git.session import GitSession, matching

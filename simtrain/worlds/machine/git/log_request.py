@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from simtrain.worlds.handlers.git.deltas import Delta, Side, lines_of
+from simtrain.values.lines import lines_of
+from simtrain.worlds.handlers.git.deltas import Delta, Side
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import EMPTY_TREE, TreeEntry
 from simtrain.worlds.handlers.git.patch import edits

@@ -23,6 +23,7 @@ from simtrain.worlds.machine.children import run_shell, runs_shell
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.following import follows
+from simtrain.worlds.machine.commands.instead import with_ours
 from simtrain.worlds.machine.commands.ping import FUNCTION as PINGING
 from simtrain.worlds.machine.commands.ping import pings
 from simtrain.worlds.machine.commands.process_table import SSHD
@@ -161,7 +162,7 @@ class BashkitShell:
                 ahead.add(piece)
 
         self._stdin = stdin
-        text = script if plain else marked(with_answers(script))
+        text = script if plain else marked(with_ours(with_answers(script)))
         starting = nullcontext()
         if BEGIN in text:
             starting = starting_jobs(

@@ -4,8 +4,8 @@ Commands of ours that read or write binary data (tar, gzip) use it on both sides
 """
 
 _FIRST = 0xF0000
-_TO_PRIVATE = {0xDC00 + byte: _FIRST + byte for byte in range(0x80, 0x100)} | {0: _FIRST}
-_TO_BYTES = {_FIRST + byte: 0xDC00 + byte for byte in range(0x80, 0x100)} | {_FIRST: 0}
+_TO_PRIVATE = {0xDC00 + byte: _FIRST + byte for byte in range(0x80, 0x100)}
+_TO_BYTES = {_FIRST + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
 _TO_SIGNS = dict.fromkeys(_TO_BYTES, 0xFFFD)
 _LEAD = b"\xf3\xb0"
 """How all these characters begin in UTF-8."""

@@ -6,7 +6,7 @@ _CORE = (
     "b2sum", "base32", "base64", "basename", "basenc", "cat", "cksum", "comm", "cut", "dd", "dirname", "env", "expand", "expr",
     "factor", "fmt", "fold", "head", "join", "ln", "md5sum", "mkfifo", "nice", "nl", "nohup", "numfmt", "od", "paste", "pr",
     "printenv", "seq", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "sort", "sum", "tac", "tail", "tr",
-    "truncate", "tsort", "unexpand", "uniq", "wc", "yes", "column", "rev", "hexdump", "xargs",
+    "truncate", "tsort", "unexpand", "uniq", "wc", "column", "rev", "hexdump", "xargs",
 )  # fmt: skip
 _NAMES = "|".join(_CORE)
 _ERROR = re.compile(rf"^({_NAMES}): (.+): (No such file or directory|Is a directory)$", re.MULTILINE)
@@ -31,6 +31,8 @@ _WORDINGS = {
     ("uniq", "Is"): "uniq: error reading '{name}'",
     ("column", "Is"): "column: read failed: {why}",
 }
+_GNU = ("cannot open '", "error reading '", "failed to open '")
+"""How errors begin that commands of ours write, behind the name of the program."""
 _SIZES = re.compile(
     r"^error: the following required arguments were not provided:\n(?:.*\n){0,8}?Usage: truncate (?:.*\n){0,8}?For more information, .*$",
     re.MULTILINE,
@@ -64,6 +66,8 @@ def in_gnu_words(text: str, script: str, *, output: bool = False) -> str:
 
 def _worded(found: re.Match[str], script: str) -> str:
     program, path, why = found.groups()
+    if path.startswith(_GNU):
+        return found[0]
     wording = _WORDINGS.get((program, why[:2]), "{program}: {name}: {why}")
     return wording.format(program=program, name=_typed(path, script), why=why)
 

@@ -8,6 +8,7 @@ import re
 from bashkit import Bash, BashError
 
 from simtrain.worlds.machine.commands.following import follows
+from simtrain.worlds.machine.commands.instead import with_ours
 from simtrain.worlds.machine.commands.releases import with_answers
 
 _PROGRAMS = frozenset(
@@ -35,7 +36,7 @@ _CHANGING = frozenset(
 
 def is_plain(script: str, engine: Bash) -> bool:
     """True if a script is such a line. It may be false for one that is: what is quoted is looked at as if it was not."""
-    if len(script) > _LONGEST or _OTHER.search(script) or follows(script) or with_answers(script) != script:
+    if len(script) > _LONGEST or _OTHER.search(script) or follows(script) or with_ours(with_answers(script)) != script:
         return False
     try:
         read = engine.analyze(script)

@@ -6,6 +6,7 @@ A program of the engine cannot be replaced, so a script that asks one is given a
 import re
 
 from simtrain.worlds.machine.commands import COMMANDS
+from simtrain.worlds.machine.commands.instead import as_called
 from simtrain.worlds.machine.commands.usages import help_text
 from simtrain.worlds.machine.invocation import Invocation, Result
 
@@ -155,7 +156,7 @@ def with_answers(script: str) -> str:
 
 def as_typed(text: str) -> str:
     """Return output, such as that of `history`, in which scripts are as they were typed."""
-    return _TYPED.sub(r"\1", text) if ABOUT in text else text
+    return as_called(_TYPED.sub(r"\1", text) if ABOUT in text else text)
 
 
 def about(call: Invocation) -> Result:

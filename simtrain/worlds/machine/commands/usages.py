@@ -17,6 +17,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "csplit": ("[OPTION]... FILE PATTERN...", "Cut FILE at lines: NUMBER, /REGEXP/[OFFSET], %REGEXP%[OFFSET]; {N} and {*} repeat one."),
     "curl": ("[OPTION]... URL...", "Fetch what is at each URL, or send something there: -o, -O, -s, -f, -i, -L, -X, -H, -d."),
     "date": ("[OPTION]... [+FORMAT]", "Print the time in a FORMAT, or set it with -s."),
+    "dd": ("[OPERAND]...", "Copy a file in blocks: if=FILE of=FILE bs=BYTES count=N skip=N seek=N conv=CONVS status=LEVEL."),
     "df": ("[OPTION]... [FILE]...", "Print how much space there is on the disks, or on those of each FILE."),
     "diff": ("[OPTION]... FILES", "Compare FILES line by line."),
     "dmesg": ("[OPTION]...", "Print what the kernel has said."),
@@ -30,6 +31,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "getent": ("DATABASE [KEY]...", "Print entries of passwd, group or hosts."),
     "gunzip": ("[OPTION]... [FILE]...", "Decompress files in the gzip format."),
     "gzip": ("[OPTION]... [FILE]...", "Compress files in the gzip format."),
+    "head": ("[OPTION]... [FILE]...", "Print the first 10 lines of each FILE; -n N: N lines, -c N: N bytes, -n -N: all but the last."),
     "hwclock": ("[FUNCTION] [OPTION]...", "Show or set the clock of the hardware."),
     "install": ("[OPTION]... SOURCE DEST\n  or:  install [OPTION]... -d DIRECTORY...", "Copy files and set their modes and owners."),
     "journalctl": ("[OPTION]... [MATCH]...", "Print what services and the kernel have logged."),
@@ -75,6 +77,7 @@ USAGES: dict[str, tuple[str, str]] = {
     "who": ("[OPTION]...", "Print who is logged in."),
     "xz": ("[OPTION]... [FILE]...", "Compress files in the xz format."),
     "xzcat": ("[FILE]...", "Decompress files in the xz format to standard output."),
+    "yes": ("[STRING]...", "Print a line with each STRING, or y, again and again."),
     "zcat": ("[FILE]...", "Decompress files in the gzip format to standard output."),
     "zip": ("[OPTION]... ARCHIVE [FILE]...", "Put files into a zip archive."),
 }  # fmt: skip

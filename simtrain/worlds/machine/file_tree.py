@@ -158,6 +158,12 @@ class FileTree:
                 self.put(path, node)
         return bool(changed)
 
+    def count(self) -> int:
+        """Return how many files, links and directories there are; those of /proc take no place on a disk."""
+        base = self._base.nodes
+        more = sum((node is not None) - (path in base) for path, node in self._nodes.items())
+        return len(base) + more
+
     def below(self, path: str) -> Iterator[str]:
         """Yield a path and all paths below it, a directory before what is in it, names sorted."""
         yield path

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.machines import bash, state_of
 
-WORLD = "kind: machine\nname: desk\nhostname: desk\nuser: kim\nusers: {kim: {}}\ndisk: {size: 30M}\n"
+WORLD = "kind: machine\nname: desk\nhostname: desk\nuser: kim\nusers: {kim: {sudo: true}}\ndisk: {size: 30M}\n"
 
 
 @pytest.mark.skipif(which("df") is None, reason="compares with df of coreutils")
@@ -38,3 +38,14 @@ def test_the_figures_are_those_of_the_disks_that_are_asked_for() -> None:
     assert bash(state, "df -x tmpfs --output=source | tail -n +2 | tr -d ' '") == "udev\n/dev/vda1"
     assert bash(state, "df -t tmpfs --total --output=source,size | tail -n 1 | tr -s ' '") == "total 390625"
     assert bash(state, "df /none / | wc -l").startswith("2\n") and "/none" in bash(state, "df /none")
+
+
+def test_files_are_counted_as_they_come_and_go() -> None:
+    state = state_of(WORLD)
+    counted = "df --output=iused / | tail -n 1 | tr -d ' '"
+    before = int(bash(state, counted))
+    # The directory /proc itself is one more.
+    assert before == int(bash(state, "sudo find / -path /proc -prune -o -print | wc -l")) + 1
+    assert int(bash(state, f"mkdir -p a/b; touch a/b/{{1..7}}; {counted}")) == before + 9
+    assert int(bash(state, f"rm a/b/3; mv a/b/4 a/b/5; {counted}")) == before + 7
+    assert int(bash(state, f"rm -r a; {counted}")) == before

@@ -105,7 +105,7 @@ def _asked(call: Invocation, options: Options) -> tuple[list[_Mount], str]:
     size, used = call.files.disk.size, min(tree.used, call.files.disk.size)
     mounts = [
         _Mount("udev", "devtmpfs", 2_000_000_000, 0, 488_281, "/dev", used_nodes=300),
-        _Mount("/dev/vda1", "ext4", size, used, _INODES, "/", used_nodes=sum(1 for _ in tree.below("/"))),
+        _Mount("/dev/vda1", "ext4", size, used, _INODES, "/", used_nodes=tree.count()),
         _Mount("tmpfs", "tmpfs", 400_000_000, 0, 97_656, "/run", used_nodes=400),
     ]
     if not options.operands:

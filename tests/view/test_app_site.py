@@ -286,7 +286,7 @@ _ACTS = frozenset(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("app", "seed"), dealt(300 if os.environ.get("SIMTRAIN_FULL") else 15))
+@pytest.mark.parametrize(("app", "seed"), dealt(300 if os.environ.get("SIMTRAIN_FULL") else 6))
 async def test_random_actions_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int
 ) -> None:

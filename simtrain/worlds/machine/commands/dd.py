@@ -6,7 +6,7 @@ from errno import EEXIST, EFBIG, EISDIR, ENOSPC
 from simtrain.worlds.machine.binary import as_bytes, as_text
 from simtrain.worlds.machine.commands.dd_plan import CopyPlan, DdRefused, copy_plan
 from simtrain.worlds.machine.commands.ls import quoted
-from simtrain.worlds.machine.commands.options import Options, parsed, usage
+from simtrain.worlds.machine.commands.options import parsed, usage
 from simtrain.worlds.machine.commands.sleep import FOREVER, STOPPED
 from simtrain.worlds.machine.devices import ZEROS
 from simtrain.worlds.machine.invocation import Invocation, Result
@@ -21,8 +21,8 @@ _START = 0.0001
 def dd(call: Invocation) -> Result:
     """Copy blocks, and tell on standard error how many."""
     call = replace(call, name="dd")
-    options = parsed(call, "", {})
-    if not isinstance(options, Options):
+    options = parsed(call, "")
+    if isinstance(options, Result):
         return options
     try:
         plan = copy_plan(options.operands)

@@ -5,9 +5,10 @@ import re
 
 COPY = "_dd"
 FIRST_LINES = "_head"
+QUOTED = r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<![^\s;&|(])\#[^\n]*|"""
+"""Alternatives of an expression over scripts, which take what is quoted and comments, so that nothing in them is found."""
 _CALLED = re.compile(
-    r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<![^\s;&|(])\#[^\n]*|"""
-    r"""(?P<lead>(?:^|[;&|({!\n]|\b(?:if|then|do|else|elif|while|until|time)\b)[ \t]*)(?:/usr)?(?:/bin/)?"""
+    QUOTED + r"""(?P<lead>(?:^|[;&|({!\n]|\b(?:if|then|do|else|elif|while|until|time)\b)[ \t]*)(?:/usr)?(?:/bin/)?"""
     r"""(?P<name>dd(?=[ \t](?:[^;&|\n'"]|'[^'\n]*'|"[^"\n]*")*?\b(?:of|conv|[io]flag|[io]seek)=)|"""
     r"""head(?=[ \t]+-(?:n[ \t]*|-lines[= ])?\d{5}))""",
     re.DOTALL,

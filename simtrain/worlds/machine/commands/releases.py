@@ -6,7 +6,7 @@ A program of the engine cannot be replaced, so a script that asks one is given a
 import re
 
 from simtrain.worlds.machine.commands import COMMANDS
-from simtrain.worlds.machine.commands.instead import as_called
+from simtrain.worlds.machine.commands.instead import QUOTED, as_called
 from simtrain.worlds.machine.commands.usages import help_text
 from simtrain.worlds.machine.invocation import Invocation, Result
 
@@ -106,8 +106,7 @@ _WITHOUT_TABLE = frozenset(
 )
 """Programs of ours that read their options by themselves."""
 _ASKED = re.compile(
-    r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<![^\s;&|(])\#[^\n]*|"""
-    r"""(?P<lead>(?:^|[;&|({!\n]|\b(?:if|then|do|else|elif|while|until)\b)[ \t]*)"""
+    QUOTED + r"""(?P<lead>(?:^|[;&|({!\n]|\b(?:if|then|do|else|elif|while|until)\b)[ \t]*)"""
     r"""(?P<path>(?:/usr/bin/|/bin/)?)(?P<name>\w+)[ \t]+(?P<option>--version|--help|-[Vv])(?=[ \t]*(?:$|[;&|)<>\n]|\d>))""",
     re.DOTALL,
 )

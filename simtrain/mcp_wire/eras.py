@@ -13,8 +13,14 @@ ERAS = (HANDSHAKE, MODERN)
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions that begin with `initialize`, newest first."""
 
-OTHER_ERA_LIMIT = 10.0
-"""Seconds for a server of one era to answer in the other; some do not answer unknown methods at all."""
+
+def other_era_limit(started: float) -> float:
+    """Return the seconds that a server which took `started` to start in one era may take in the other.
+
+    Some never answer an unknown method; others are slow, on a busy machine, and must not be taken for these.
+    """
+    return max(10.0, 5 * started)
+
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"

@@ -429,6 +429,37 @@ def test_probes_are_played_in_each_era_when_they_say_so(typed: Typed) -> None:
     assert calls == [HANDSHAKE, MODERN]
 
 
+LATE = """
+import os, subprocess, sys, time
+first = b""
+while not first.endswith(b"\\n"):
+    first += os.read(0, 1)
+seconds = 11 if b"server/discover" in first else 3
+mark = f"waited-{seconds}"
+if not os.path.exists(mark):
+    open(mark, "w").close()
+    time.sleep(seconds)
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)
+while first:
+    server.stdin.write(first)
+    server.stdin.flush()
+    first = os.read(0, 65536)
+server.stdin.close()
+sys.exit(server.wait())
+"""
+"""Starts a server, the first time in each era as late as a busy machine might."""
+
+
+@pytest.mark.full
+def test_a_server_that_starts_late_is_not_taken_for_one_of_another_era(typed: Typed) -> None:
+    Path("late.py").write_text(LATE)
+    words = [sys.executable, str(Path("late.py").absolute()), *real_servers.command("time")]
+    assert typed(" ".join(words), "--out", "m.json")[0] == 0
+    assert Path("waited-3").exists() and Path("waited-11").exists()
+    (server,) = read_manifest(Path("m.json")).servers.values()
+    assert {surface.era for surface in server.surfaces} == {HANDSHAKE, MODERN}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -19,7 +19,7 @@ from simtrain.mcp.capture.probes import (
 )
 from simtrain.mcp.capture.server_secrets import secrets_of, source_of
 from simtrain.mcp_wire.client import Client, connect, shown
-from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN, OTHER_ERA_LIMIT, TASKS
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN, TASKS, other_era_limit
 from simtrain.mcp_wire.faults import NotSpoken
 from simtrain.mcp_wire.manifest import NO_VERSION, Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.targets import Target
@@ -103,6 +103,8 @@ class _Take:
     writes: bool
     remarks: list[str] = field(default_factory=list[str])
     seconds: float = 0.0
+    started: float = 0.0
+    """Seconds until it answered first."""
     surfaces: list[Surface] = field(default_factory=list[Surface])
     mistaken: list[Exchange] = field(default_factory=list[Exchange])
     probed: list[Exchange] = field(default_factory=list[Exchange])
@@ -134,8 +136,8 @@ class _Take:
     async def _capture(self, target: Target) -> ServerManifest:
         refusals: list[InputError] = []
         for era in ERAS:
-            # A server that speaks one era may not answer in the other at all; it has started already, so it needs no long limit.
-            limit = min(self.patience.start, OTHER_ERA_LIMIT) if self.surfaces else self.patience.start
+            # A server that speaks one era may not answer in the other at all.
+            limit = min(self.patience.start, other_era_limit(self.started)) if self.surfaces else self.patience.start
             try:
                 await self._show_era(target, era, limit)
             except NotSpoken as refusal:
@@ -169,7 +171,9 @@ class _Take:
     async def _show_era(self, target: Target, era: str, limit: float) -> None:
         """Capture a surface for each set of client capabilities that makes a difference, and the built-in mistakes."""
         self.watch(self.name, f"listing, {era}")
+        begun = monotonic()
         async with connect(target, era=era, timeout=limit) as client:
+            self.started = self.started or monotonic() - begun
             plain = await self._show(client)
             self.surfaces.append(plain)
             left = await self._misuse(client, [*mistakes(plain, writes=self.writes), *protocol_mistakes(plain)])

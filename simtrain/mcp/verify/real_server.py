@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import Protocol
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.subject import Subject
 from simtrain.mcp_wire.client import Client, connect, shown
-from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, OTHER_ERA_LIMIT
+from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, other_era_limit
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault
@@ -81,6 +81,7 @@ class LiveBench:
         self._stack = AsyncExitStack()
         self._losses = losses
         self._lately: deque[float] = deque(maxlen=20)
+        self._started = 0.0
 
     async def fresh(self, sequence: int) -> None:
         """Empty the root, write the initial state, and start the server if it is not running or must be restarted.
@@ -94,7 +95,9 @@ class LiveBench:
         # Not in a thread: a world's database belongs to the thread that plays it.
         self._lay_out()
         if self._client is None:
+            begun = monotonic()
             self._client = await self._stack.enter_async_context(connect(self._target, era=HANDSHAKE))
+            self._started = monotonic() - begun
 
     async def surface(self) -> Surface:
         """Return the server's surface in the handshake era. Raises SimulatorFault."""
@@ -105,7 +108,7 @@ class LiveBench:
         """Return its surface in the era without a handshake; None if it does not speak that. Raises SimulatorFault."""
         await self.close()
         self._lay_out()
-        limit = min(self._timeout, OTHER_ERA_LIMIT)
+        limit = min(self._timeout, other_era_limit(self._started))
         try:
             async with connect(self._target, era=MODERN, timeout=limit) as client:
                 return (await shown(client, timeout=self._timeout))[0]

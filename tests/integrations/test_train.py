@@ -25,8 +25,12 @@ pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 SERVER = Path(__file__).parents[1] / "support" / "tiny_chat_server.py"
 SEARCHER = SERVER.with_name("scripted_searcher.py")
 WEBS = Path(__file__).parents[2] / "examples" / "training" / "webs"
-ONE = {"train": "1..10", "validation": 11, "test": 14}
-"""Worlds of a recipe whose figures say nothing."""
+SHORT: dict[str, Any] = {
+    "worlds": {"train": "1..10", "validation": 11, "test": 14},
+    "evaluate": {"scenarios": [GATE], "cases": 1},
+    "chat": {"max_tokens": 16},
+}
+"""What a recipe plays whose figures say nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +103,7 @@ def test_sft_lifts_a_model_in_worlds_that_it_has_not_seen_and_repeats_nothing_th
 
 
 def test_a_killed_trainer_goes_on_from_its_last_whole_checkpoint_to_the_same_model(blank: Path, tmp_path: Path) -> None:
-    found = recipe(blank, worlds=ONE)
+    found = recipe(blank, **SHORT)
     found["stages"][0]["with"] |= {"epochs": 0.6}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     whole.mkdir(), broken.mkdir()
@@ -146,7 +150,7 @@ def _distance(*files: Path) -> float:
 
 
 def test_a_full_disk_at_a_checkpoint_is_one_line_and_loses_nothing(blank: Path, tmp_path: Path) -> None:
-    found = recipe(blank, worlds=ONE)
+    found = recipe(blank, **SHORT)
     found["stages"][0]["with"] |= {"epochs": 0.5}
     weights = (blank / "model.safetensors").stat().st_size
     # The weights of a checkpoint fit, the state of its optimiser does not.
@@ -219,7 +223,7 @@ def test_grpo_takes_a_step_from_what_the_model_played(blank: Path, tmp_path: Pat
     steps = {"steps": 2, "prompts": 2, "samples": 4, "micro_batch": 8, "learning_rate": 1e-4, "precision": "fp32"}
     grpo = {"method": "grpo", "data": {"scenarios": [GATE], "cases": None}, "with": {**steps, "longest": 300}}
     grpo["with"] |= {"sampler": sampler, "context": 1024}
-    train(Recipe.model_validate(recipe(blank, stages=[early, grpo])), tmp_path)
+    train(Recipe.model_validate(recipe(blank, stages=[early, grpo], evaluate=SHORT["evaluate"])), tmp_path)
     (curve,) = tmp_path.glob("models/grpo-*/curve.jsonl")
     lines = [json.loads(line) for line in curve.read_text().splitlines()]
     assert [line["step"] for line in lines] == [1, 2] and all(0 <= line["reward"] <= 1 for line in lines)
@@ -228,7 +232,7 @@ def test_grpo_takes_a_step_from_what_the_model_played(blank: Path, tmp_path: Pat
 
 
 def test_a_loss_of_nan_ends_in_one_line(blank: Path, tmp_path: Path) -> None:
-    found = recipe(blank, worlds=ONE)
+    found = recipe(blank, **SHORT)
     found["stages"][0]["with"] |= {"learning_rate": 1e18, "warmup": 0}
     done = subprocess.run(command(tmp_path, found), capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "the loss of update" in done.stderr and "Traceback" not in done.stderr

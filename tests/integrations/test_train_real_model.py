@@ -135,15 +135,17 @@ def shrunk(recipe: Recipe, model: SavedModel, folder: Path) -> Recipe:
     for stage in data["stages"]:
         if "curriculum" in stage["data"]:
             curriculum, asked = narrowed(Path(stage["data"]["curriculum"]), folder)
-            stage["data"] |= {"curriculum": str(curriculum), "tasks": 2, "rounds": 2, "temperature": 0.2}
+            stage["data"] |= {"curriculum": str(curriculum), "tasks": 1, "rounds": 2, "temperature": 0.2}
             first = str(asked)
     # What a model samples has to be solved now and then: it learns the one episode by heart, and is asked for it again.
-    epochs = 3 if len(data["stages"]) == 1 else 8
+    epochs = 2 if len(data["stages"]) == 1 else 7
     for stage in data["stages"]:
         if stage["method"] == "sft":
             stage["data"] = [{"scenarios": [first], "cases": 1}]
-            stage["with"] = stage.get("with", {}) | {"epochs": epochs, "batch": 1, "warmup": 1}
-        elif "curriculum" not in stage["data"]:
+            stage["with"] = stage.get("with", {}) | {"epochs": epochs, "batch": 1, "warmup": 0}
+            continue
+        stage["data"]["attempts"] = 2
+        if "curriculum" not in stage["data"]:
             kept = {key: value for key, value in stage["data"].items() if key != "rounds"}
             stage["data"] = kept | {"scenarios": [first], "cases": 1, "temperature": 0.2}
     data["chat"] = data.get("chat", {}) | {"max_tokens": 96}

@@ -46,12 +46,12 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 SHARES = {
     "a sixtieth": dict(list(SHIPPED.items())[::60]),
-    "a sixteenth": dict(list(SHIPPED.items())[1::16]),
-    "another sixteenth": dict(list(SHIPPED.items())[9::16]),
+    "a thirty-second": dict(list(SHIPPED.items())[1::32]),
+    "another thirty-second": dict(list(SHIPPED.items())[17::32]),
     "all": SHIPPED,
 }
 SMALL = ("resilient", "a sixtieth")
-MOST, OTHERS = ("all", "all") if FULL else ("a sixteenth", "another sixteenth")
+MOST, OTHERS = ("all", "all") if FULL else ("a thirty-second", "another thirty-second")
 
 
 def write_families(folder: Path, share: str) -> Path:

@@ -2,6 +2,8 @@
 
 `command("filesystem", folder)` is a command line that starts one. A test whose server cannot be installed is skipped with the reason;
 where CI is set it fails instead. SIMTRAIN_REAL_SERVERS names another folder, which several checkouts may share.
+
+`python tests/support/real_servers.py` installs all of them.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -140,7 +142,12 @@ def _installed_with_pip(group: str) -> Path:
             python = str(folder / "bin" / "python")
             uv = shutil.which("uv")
             _run([sys.executable, "-m", "venv", *(["--without-pip"] if uv else []), str(folder)], ROOT)
-            install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+            # Compiled as pip does it: each start would compile all that it imports.
+            install = (
+                [uv, "pip", "install", "--compile-bytecode", "--python", python]
+                if uv
+                else [python, "-m", "pip", "install"]
+            )
             wanted = [f"{name}=={version}" for name, version in packages.items()]
             _run([*install, "--quiet", *wanted], folder)
             if "mcp-server-fetch" in packages:
@@ -179,3 +186,15 @@ def _unavailable(reason: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def main() -> None:
+    """Install all of them; one that cannot be installed is told by the test that needs it."""
+    for install, groups in ((_installed_with_npm, PINS["npm"]), (_installed_with_pip, PINS["pip"])):
+        for group in groups:
+            with suppress(pytest.fail.Exception, pytest.skip.Exception):
+                install(group)
+
+
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,8 @@ from simtrain.worlds.machine.commands.time_words import (
 from simtrain.worlds.machine.engine import Ending, Finished
 from simtrain.worlds.machine.error_words import in_gnu_words
 from simtrain.worlds.machine.files import Files
+from simtrain.worlds.machine.exported_functions import BEGINNING, exports, has_exported, with_exported
+from simtrain.worlds.machine.first_lines import called_by_path, functions_for, may_call
 from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
 from simtrain.worlds.machine.forking_scripts import calls_bash, may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
@@ -144,6 +146,7 @@ class BashkitShell:
         timed = not plain and (asks_for_times(script) or machine.tree.any_content(content_asks_for_times))
         if machine.python is not None or timed or (not plain and self._may_fork(script)):
             self._name_scripts(engine, script)
+        called = [] if plain else self._called_by_path(script)
         self._unchanged = self._unchanged and (plain or not may_change_words(script, bash))
         shown, ahead = list[Printed](), set[Printed]()
         begun = machine.clock.moment
@@ -162,7 +165,7 @@ class BashkitShell:
                 ahead.add(piece)
 
         self._stdin = stdin
-        text = script if plain else marked(with_ours(with_answers(script)))
+        text = script if plain else marked(with_ours(with_answers(with_exported(script))))
         starting = nullcontext()
         if BEGIN in text:
             starting = starting_jobs(
@@ -177,13 +180,17 @@ class BashkitShell:
         with starting:
             # What is saved for its jobs is the state before it.
             self._ran = True
-            result = bash.execute_sync(text if plain else self._prepared(text, stdin, timed=timed), on_output=show)
+            result = bash.execute_sync(
+                text if plain else functions_for(called) + self._prepared(text, stdin, timed=timed), on_output=show
+            )
         if self._fault is not None:
             fault, self._fault = self._fault, None
             raise fault
         forking = machine.jobs.forking
         machine.jobs.abandon(machine, level=level)
         cancelled = result.error is not None and CANCELLED in result.error
+        if called and not cancelled:
+            bash.execute_sync(f"unset -f {' '.join(called)}")
         now = machine.clock.moment
         if cancelled and self._late is not None and not _DIVERTED.search(script):
             shown.append(Printed(now, self._late.stdout, self._late.stderr))
@@ -225,6 +232,8 @@ class BashkitShell:
         before += PINGING if pings(script) else ""
         if not timed and calls_bash(script) and ("&" in script or machine.tree.any_content(may_fork)):
             before += FORKING
+        if has_exported(self._environment) or exports(script):
+            before += BEGINNING
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.moment:.6f}; "
         if ("$$" in script or "PPID" in script or "{$}" in script) and "<<" not in script:
@@ -241,6 +250,17 @@ class BashkitShell:
     def _may_fork(self, script: str) -> bool:
         """Return whether a script may call one in a file that starts jobs in the background."""
         return self._machine.tree.any_content(may_fork) or ("chmod" in script and "&" in script)
+
+    def _called_by_path(self, script: str) -> list[str]:
+        """Return the paths of scripts that a script calls, but for those that are commands."""
+        if not may_call(script):
+            return []
+        directory = self._opened().bash.shell_state().cwd
+        return [
+            name
+            for name in called_by_path(self._machine.tree, script, directory, self.user.home)
+            if name not in self._named
+        ]
 
     def _name_scripts(self, engine: BashkitEngine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""

@@ -144,6 +144,7 @@ COMMANDS: dict[str, str] = {
     "_about": "simtrain.worlds.machine.commands.releases:about",
     "_dd": "simtrain.worlds.machine.commands.dd:dd",
     "_head": "simtrain.worlds.machine.commands.head:head",
+    "_first_line": "simtrain.worlds.machine.first_lines:first_line",
     "_bash_forks": "simtrain.worlds.machine.forking_scripts:bash_forks",
     "_bash_forking": "simtrain.worlds.machine.forking_scripts:bash_forking",
     "_tail_start": "simtrain.worlds.machine.commands.following:tail_start",

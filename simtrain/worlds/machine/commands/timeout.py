@@ -5,6 +5,7 @@ from dataclasses import replace
 from simtrain.worlds.machine.commands.kill import number_of
 from simtrain.worlds.machine.commands.sleep import interval
 from simtrain.worlds.machine.engine import TIMED_OUT
+from simtrain.worlds.machine.exported_functions import has_exported
 from simtrain.worlds.machine.invocation import Invocation, Result, quoted
 
 _KILL = 9
@@ -36,7 +37,8 @@ def timeout(call: Invocation) -> Result:
     if limit is None:
         return Result(stderr=f"timeout: invalid time interval '{rest[0]}'\n{_USAGE}", exit_code=125)
     # The child is a shell already: a second one within would keep what it printed until its end.
-    inner = rest[3] if len(rest) == 4 and rest[1] in ("bash", "sh") and rest[2] == "-c" else quoted(rest[1:])
+    is_child = len(rest) == 4 and rest[1] in ("bash", "sh") and rest[2] == "-c"
+    inner = rest[3] if is_child and not has_exported(call.environment) else quoted(rest[1:])
     number = number_of(signal)
     if number is None:
         return Result(stderr=f"timeout: '{signal}': invalid signal\n{_USAGE}", exit_code=125)

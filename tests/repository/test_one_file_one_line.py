@@ -79,6 +79,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    # Else each process below compiles all that it imports, where PYTHONDONTWRITEBYTECODE is set.
+    run(folder, "-m", "compileall", "-q", "simtrain", "tests")
     assert run(folder, "-c", "import simtrain; print(simtrain.__file__)").stdout.startswith(str(folder))
     return folder
 

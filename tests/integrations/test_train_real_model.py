@@ -25,7 +25,10 @@ from simtrain.values.errors import InputError
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 
+FULL = bool(os.environ.get("SIMTRAIN_FULL"))
 RECIPES = sorted((Path(__file__).parents[2] / "examples" / "training").glob("*.yaml"))
+TAUGHT_TWICE = "rejection"
+"""A recipe whose stages are those of `search`, but for the curriculum."""
 PROMPT = (
     "<|im_start|>user\nName three colours of the rainbow, and one that is not in it.<|im_end|>\n<|im_start|>assistant\n"
 )
@@ -85,7 +88,7 @@ def test_llama_cpp_reads_a_text_as_the_same_tokens(start: SavedModel, url: str) 
         assert found == tokenizer.encode(text, add_special_tokens=False)
 
 
-@pytest.mark.parametrize("weights", get_args(Weights) if os.environ.get("SIMTRAIN_FULL") else ("bf16", "q8_0"))
+@pytest.mark.parametrize("weights", get_args(Weights) if FULL else ("bf16",))
 def test_the_weights_come_back_from_the_file_as_transformers_itself_reads_it(
     start: SavedModel, weights: Weights, tmp_path: Path
 ) -> None:
@@ -135,7 +138,7 @@ def shrunk(recipe: Recipe, model: SavedModel, folder: Path) -> Recipe:
     for stage in data["stages"]:
         if "curriculum" in stage["data"]:
             curriculum, asked = narrowed(Path(stage["data"]["curriculum"]), folder)
-            stage["data"] |= {"curriculum": str(curriculum), "tasks": 1, "rounds": 2, "temperature": 0.2}
+            stage["data"] |= {"curriculum": str(curriculum), "tasks": 2, "rounds": 1, "temperature": 0.2}
             first = str(asked)
     # What a model samples has to be solved now and then: it learns the one episode by heart, and is asked for it again.
     epochs = 2 if len(data["stages"]) == 1 else 7
@@ -160,7 +163,9 @@ def _deals(stage: Stage) -> TypeGuard[Rejection]:
     return isinstance(stage, Rejection) and bool(stage.data.curriculum)
 
 
-@pytest.mark.parametrize("file", RECIPES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "file", [path for path in RECIPES if FULL or path.stem != TAUGHT_TWICE], ids=lambda path: path.stem
+)
 def test_a_shipped_recipe_runs_from_demonstrations_to_a_report(file: Path, start: SavedModel, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

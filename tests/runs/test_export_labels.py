@@ -70,7 +70,7 @@ def test_no_row_contradicts_its_label_over_more_families_and_packs(tmp_path: Pat
         "messenger/correct_figure",
     )
     packs = ("unreliable_backend", "uncertain_writes", "dirty_data", "permissions", "impossible")
-    runs, exports = exported(tmp_path, families, packs, 2)
+    runs, exports = exported(tmp_path, families, packs, 1)
     assert check(runs, exports) == []
 
 

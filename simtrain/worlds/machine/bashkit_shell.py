@@ -255,12 +255,8 @@ class BashkitShell:
         """Return the paths of scripts that a script calls, but for those that are commands."""
         if not may_call(script):
             return []
-        directory = self._opened().bash.shell_state().cwd
-        return [
-            name
-            for name in called_by_path(self._machine.tree, script, directory, self.user.home)
-            if name not in self._named
-        ]
+        called = called_by_path(self._machine.tree, script, self.directory, self.user.home)
+        return [name for name in called if name not in self._named]
 
     def _name_scripts(self, engine: BashkitEngine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""

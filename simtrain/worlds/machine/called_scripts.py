@@ -30,8 +30,7 @@ def script_names(tree: FileTree, script: str, directory: str, home: str, searche
     writes_one = ("#!" in script and ("python" in script or asks_for_times(script))) or (
         "chmod" in script and may_fork(script.encode(errors="replace"))
     )
-    # The shell puts a home directory in the place of `~` before it looks for the command.
-    for name in {re.sub(r"^~(?=/)", home, found[0]) for found in _PATH.finditer(script)}:
+    for name in {without_tilde(found[0], home) for found in _PATH.finditer(script)}:
         path = normpath(join(directory, name))
         if writes_one or name.endswith(".py") or is_python(tree, path) or needs_more(tree, path):
             yield name, name
@@ -62,9 +61,14 @@ def _made(script: str, folder: str, directory: str, home: str) -> Iterator[tuple
     """Yield the names of files in a folder that a command line makes executable, and the paths."""
     for found in _MADE.finditer(script):
         for name in found[1].split():
-            path = normpath(join(directory, re.sub(r"^~(?=/)", home, name)))
+            path = normpath(join(directory, without_tilde(name, home)))
             if dirname(path) == folder:
                 yield basename(path), path
+
+
+def without_tilde(name: str, home: str) -> str:
+    """Return a path with the home directory in the place of `~`, which the shell puts there before it looks for the command."""
+    return re.sub(r"^~(?=/)", home, name)
 
 
 def needs_more(tree: FileTree, path: str) -> bool:

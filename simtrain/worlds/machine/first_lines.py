@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from posixpath import basename, join, normpath
 
 from simtrain.worlds.machine.accounts import SEARCH
+from simtrain.worlds.machine.called_scripts import without_tilde
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.invocation import Invocation, Result
+from simtrain.worlds.machine.programs import is_program
 
 OPTIONS = "_first_line"
 _SHELLS = ("bash", "dash", "sh")
@@ -33,11 +35,12 @@ def called_by_path(tree: FileTree, script: str, directory: str, home: str) -> li
 
     def is_script(name: str) -> bool:
         node = tree.get(normpath(join(directory, name)))
-        return node is not None and node.content.startswith(b"#!")
+        if node is None:
+            return writes_one
+        return (writes_one or node.content.startswith(b"#!")) and not is_program(node.content)
 
-    # The shell puts a home directory in the place of `~` before it looks for the command.
-    names = {re.sub(r"^~(?=/)", home, found[1]) for found in _CALLED.finditer(script)}
-    return sorted(name for name in names if writes_one or is_script(name))
+    names = {without_tilde(found[1], home) for found in _CALLED.finditer(script)}
+    return sorted(name for name in names if is_script(name))
 
 
 def functions_for(names: Iterable[str]) -> str:
@@ -53,7 +56,7 @@ def first_line(call: Invocation) -> Result:
     """Print the options of the shell that a file names in its first line. Fails if the file is to be run by something else."""
     path = call.path(call.arguments[0])
     node = call.files.node(path) if call.files.exists(path) else None
-    if node is None or node.kind != "file" or not call.files.user.may(SEARCH, node):
+    if node is None or node.kind != "file" or is_program(node.content) or not call.files.user.may(SEARCH, node):
         return Result(exit_code=1)
     found = _FIRST_LINE.match(node.content[:200].decode("utf-8", "replace"))
     if found is None:
